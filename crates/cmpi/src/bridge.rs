@@ -53,7 +53,7 @@ mod watchdog;
 
 pub use compute::{Bursts, Compute, Measured, Timing};
 
-use callback::Owner;
+use callback::RankReference;
 use compute::Computing;
 use faults::Fault;
 pub(crate) use faults::install as install_fault_handlers;
@@ -129,7 +129,7 @@ impl Ranks {
             fault: Cell::new(None),
             is_in_call: Cell::new(false),
             is_called_back: Cell::new(false),
-            myself: Owner(Rc::new(Cell::new(ptr::null()))),
+            myself: RankReference(Rc::new(Cell::new(ptr::null()))),
             files: RankFiles::default(),
             polling: Polling::default(),
             datatypes: RefCell::default(),
@@ -165,7 +165,7 @@ impl Arguments {
 }
 
 /// End of a rank.
-pub(crate) enum End {
+pub(crate) enum RankEnd {
     /// The rank has exited, with a late failure if its exit status was not 0.
     Done(Option<String>),
     /// The rank has failed, for this reason.
@@ -226,7 +226,7 @@ pub(crate) struct Inner {
     heap: Cell<Option<Heap>>,
     stack: RankStack,
     /// In a box, because each call reads this field.
-    end: Cell<Option<Box<End>>>,
+    end: Cell<Option<Box<RankEnd>>>,
     errno: Cell<c_int>,
     exceptions: Cell<ExceptionState>,
     fault: Cell<Option<Fault>>,
@@ -234,7 +234,7 @@ pub(crate) struct Inner {
     is_in_call: Cell<bool>,
     /// True while a function of the program runs that the message layer has called.
     is_called_back: Cell<bool>,
-    myself: Owner,
+    myself: RankReference,
     files: RankFiles,
     polling: Polling,
     /// Apart from the state, which a call that looks a datatype up may be using.
@@ -296,7 +296,7 @@ impl Future for RankFuture {
         inner.stack.context.set(ptr::null_mut());
         if let Some(fault) = inner.fault.take() {
             inner.flush();
-            inner.note_end(End::Failed(inner.described(fault)));
+            inner.note_end(RankEnd::Failed(inner.described(fault)));
         }
         inner.conclude(owned)
     }
@@ -353,13 +353,13 @@ impl Inner {
     }
 
     #[cold]
-    fn finish_rank(&self, owned: &mut Owned, end: End) -> Poll<Result<Option<String>, String>> {
+    fn finish_rank(&self, owned: &mut Owned, end: RankEnd) -> Poll<Result<Option<String>, String>> {
         self.flush();
         self.give_up_stack(owned);
         match end {
-            End::Done(late) => Poll::Ready(Ok(late)),
-            End::Failed(text) => Poll::Ready(Err(text)),
-            End::Panicked(payload) => resume_unwind(payload),
+            RankEnd::Done(late) => Poll::Ready(Ok(late)),
+            RankEnd::Failed(text) => Poll::Ready(Err(text)),
+            RankEnd::Panicked(payload) => resume_unwind(payload),
         }
     }
 
@@ -460,13 +460,13 @@ impl Inner {
     /// Ends the rank if the stack is full.
     fn suspend(&self) {
         if self.stack.end.get().is_overwritten() && !self.has_ended() {
-            self.note_end(End::Failed(FULL.to_owned()));
+            self.note_end(RankEnd::Failed(FULL.to_owned()));
         }
         self.stack.leave_stack();
     }
 
     /// Ends the rank. The stack is given up, so no value on the stack is dropped any more.
-    pub(crate) fn finish(&self, end: End) -> ! {
+    pub(crate) fn finish(&self, end: RankEnd) -> ! {
         self.flush();
         self.note_end(end);
         loop {
@@ -541,7 +541,7 @@ impl Inner {
     #[cold]
     fn check_inside(&self, name: &str) {
         if !self.is_called_back.get() || !INSIDE.contains(&name) {
-            self.finish(End::Failed(format!(
+            self.finish(RankEnd::Failed(format!(
                 "{name} was called by a function that MPI had called"
             )));
         }
@@ -551,7 +551,10 @@ impl Inner {
     fn begin_call(&self, name: &str) {
         self.is_in_call.set(true);
         if self.stack.end.get().is_near() {
-            self.finish(End::Failed(format!("{name}{}: {FULL}", self.call_line())));
+            self.finish(RankEnd::Failed(format!(
+                "{name}{}: {FULL}",
+                self.call_line()
+            )));
         }
         self.polling.clock_reads.set(0);
         self.rank_state().begin_call();
@@ -582,7 +585,7 @@ impl Inner {
         let error = match result {
             Ok(Ok(())) => return 0,
             Ok(Err(error)) => error,
-            Err(payload) => self.finish(End::Panicked(payload)),
+            Err(payload) => self.finish(RankEnd::Panicked(payload)),
         };
         let code = error.code();
         let handler = match with_state(|state| state.check_stage(name)) {
@@ -606,7 +609,7 @@ impl Inner {
             error.text()
         );
         drop(error);
-        self.finish(End::Failed(text))
+        self.finish(RankEnd::Failed(text))
     }
 }
 

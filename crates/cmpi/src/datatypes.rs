@@ -8,7 +8,7 @@ use crate::abi;
 use crate::arguments::Count;
 use crate::bridge::with_datatypes;
 use crate::errors::CallError;
-use crate::handles::Element;
+use crate::handles::ElementLayout;
 use crate::layouts::{Datatype, Segment};
 
 /// `MPI_DATATYPE_NULL`.
@@ -143,15 +143,15 @@ const PREDEFINED: (usize, usize) = (0x200, 0x100);
 
 /// Elements of the predefined datatypes without padding; most calls are about one of these. Size 0
 /// for other handles.
-static COMPACT: [Element; PREDEFINED.1] = {
-    let mut all = [Element::without_padding(0, mpi::Element::BYTES); PREDEFINED.1];
+static COMPACT: [ElementLayout; PREDEFINED.1] = {
+    let mut all = [ElementLayout::without_padding(0, mpi::Element::BYTES); PREDEFINED.1];
     let mut index = 0;
     while index < all.len() {
         let handle = PREDEFINED.0 + index;
         if let Some(size) = predefined_size(handle)
             && !matches!(handle, 0x229 | 0x22a | 0x22c | 0x22d)
         {
-            all[index] = Element::without_padding(size, numbers_of(handle));
+            all[index] = ElementLayout::without_padding(size, numbers_of(handle));
         }
         index += 1;
     }
@@ -160,14 +160,14 @@ static COMPACT: [Element; PREDEFINED.1] = {
 
 /// Returns the elements of a datatype.
 #[inline]
-pub(crate) fn element(handle: usize) -> Result<&'static Element, CallError> {
+pub(crate) fn element(handle: usize) -> Result<&'static ElementLayout, CallError> {
     match COMPACT.get(handle.wrapping_sub(PREDEFINED.0)) {
         Some(element) if element.size > 0 => Ok(element),
         _ => other_element(handle),
     }
 }
 
-fn other_element(handle: usize) -> Result<&'static Element, CallError> {
+fn other_element(handle: usize) -> Result<&'static ElementLayout, CallError> {
     let made = with_datatypes(|made| {
         made.get(handle)
             .map(|made| (made.element, made.is_committed))
@@ -208,7 +208,7 @@ pub(crate) fn common_number_type(handle: usize) -> Result<usize, CallError> {
 #[derive(Clone, Debug)]
 pub(crate) struct MadeDatatype {
     datatype: Datatype,
-    element: &'static Element,
+    element: &'static ElementLayout,
     is_committed: bool,
     pub(crate) contents: Rc<Contents>,
 }

@@ -10,7 +10,7 @@
 )]
 
 use crate::abi;
-use crate::bridge::{CallEnd, End, caller};
+use crate::bridge::{CallEnd, RankEnd, caller};
 use crate::loader::linking::{LocatedFunction, OwnFunctions};
 
 /// Makes C functions that return a code, and the function that finds their addresses.
@@ -232,5 +232,5 @@ extern "C" fn missing(number: u32) {
     let name = function.map_or("a function of MPI", |function| function.name);
     let rank = caller();
     let line = rank.call_line();
-    rank.finish(End::Failed(format!("{name} is not supported{line}")))
+    rank.finish(RankEnd::Failed(format!("{name} is not supported{line}")))
 }

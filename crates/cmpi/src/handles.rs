@@ -22,12 +22,12 @@ pub(crate) struct Target {
     pub(crate) address: usize,
     /// Length of the data in bytes.
     pub(crate) length: usize,
-    pub(crate) element: &'static Element,
+    pub(crate) element: &'static ElementLayout,
 }
 
 /// Elements of a datatype in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Element {
+pub(crate) struct ElementLayout {
     /// Length of the data of an element in bytes.
     pub(crate) size: usize,
     /// Bytes from an element to the next one.
@@ -77,7 +77,7 @@ impl Default for Target {
         Self {
             address: 0,
             length: 0,
-            element: &const { Element::without_padding(0, mpi::Element::BYTES) },
+            element: &const { ElementLayout::without_padding(0, mpi::Element::BYTES) },
         }
     }
 }
@@ -88,7 +88,7 @@ impl Target {
         Self {
             address: 0,
             length,
-            element: &const { Element::without_padding(1, mpi::Element::BYTES) },
+            element: &const { ElementLayout::without_padding(1, mpi::Element::BYTES) },
         }
     }
 
@@ -98,7 +98,7 @@ impl Target {
     }
 }
 
-impl Element {
+impl ElementLayout {
     /// Elements of this size without padding.
     pub(crate) const fn without_padding(size: usize, numbers: mpi::Element) -> Self {
         Self {
@@ -146,7 +146,7 @@ pub(crate) struct ActiveRequest {
 }
 
 #[derive(Debug)]
-struct Slot<T> {
+struct HandleSlot<T> {
     generation: u32,
     object: Option<T>,
 }
@@ -169,7 +169,7 @@ pub(crate) mod kinds {
 /// The objects of one kind of a rank.
 #[derive(Debug)]
 pub(crate) struct HandleTable<T, const KIND: u8> {
-    slots: Vec<Slot<T>>,
+    slots: Vec<HandleSlot<T>>,
     free: Vec<u32>,
 }
 
@@ -195,7 +195,7 @@ impl<T, const KIND: u8> HandleTable<T, KIND> {
 
     fn fill_slot(&mut self, object: Option<T>) -> usize {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot {
+            self.slots.push(HandleSlot {
                 generation: 0,
                 object: None,
             });

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use crate::errors::CallError;
-use crate::handles::Element;
+use crate::handles::ElementLayout;
 
 /// Maximum number of segments of a datatype.
 const SEGMENTS_MAX: usize = 1 << 24;
@@ -180,13 +180,13 @@ impl Datatype {
     }
 
     /// Returns the properties of the datatype that calls need.
-    pub(crate) fn element(&self) -> &'static Element {
+    pub(crate) fn element(&self) -> &'static ElementLayout {
         let is_simple = match self.segments[..] {
             [] => true,
             [only] => only.offset == 0,
             _ => false,
         };
-        kept_element(Element {
+        kept_element(ElementLayout {
             size: self.size,
             extent: self.extent(),
             numbers: self.numbers,
@@ -215,10 +215,10 @@ fn kept(segments: &[Segment]) -> &'static [Segment] {
 
 /// Returns an element that is kept as segments are, so that the places of elements are short: once
 /// for all types that are alike.
-fn kept_element(element: Element) -> &'static Element {
+fn kept_element(element: ElementLayout) -> &'static ElementLayout {
     type Key = (&'static str, usize, isize, &'static [Segment]);
-    static KEPT: Mutex<BTreeMap<Key, &'static Element>> = Mutex::new(BTreeMap::new());
-    let Element {
+    static KEPT: Mutex<BTreeMap<Key, &'static ElementLayout>> = Mutex::new(BTreeMap::new());
+    let ElementLayout {
         size,
         extent,
         segments,

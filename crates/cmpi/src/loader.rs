@@ -31,8 +31,8 @@ pub(crate) mod linking;
 pub(crate) mod memory;
 pub(crate) mod shared;
 
-use linking::{Linked, Source};
-use memory::{HEAP, Pool, Purpose, Slot};
+use linking::{InitialValue, Linked};
+use memory::{HEAP, MemorySlot, Pool, Purpose};
 use shared::SharedMemories;
 
 /// Pages that are zeroed by the system instead of by writing, from this number of bytes on.
@@ -91,7 +91,7 @@ impl Memory {
 #[derive(Debug)]
 pub(crate) struct Image {
     base: usize,
-    slot: Slot,
+    slot: MemorySlot,
     memory: Rc<Memory>,
 }
 
@@ -167,8 +167,8 @@ impl Image {
             }
             for &(offset, source, length) in &linked.copied {
                 let source = match source {
-                    Source::Shared(address) => address as *const u8,
-                    Source::Own(offset) => self.pointer_at(offset),
+                    InitialValue::Shared(address) => address as *const u8,
+                    InitialValue::Own(offset) => self.pointer_at(offset),
                 };
                 ptr::copy_nonoverlapping(source, self.pointer_at(offset), index(length));
             }

@@ -205,14 +205,14 @@ extern "C" fn next_dispatch<T: Number, S: Number>(
 
 /// A task, as in `kmp.h`; private variables follow.
 #[repr(C)]
-struct Task {
+struct KmpTask {
     shared: *mut c_void,
     entry: TaskEntry,
     part: c_int,
     destructors: TaskEntry,
 }
 
-type TaskEntry = extern "C" fn(c_int, *mut Task) -> c_int;
+type TaskEntry = extern "C" fn(c_int, *mut KmpTask) -> c_int;
 
 /// The words before a task.
 #[repr(C, align(16))]
@@ -224,7 +224,7 @@ struct Header {
     calls: u32,
 }
 
-fn header_of(task: *mut Task) -> *mut Header {
+fn header_of(task: *mut KmpTask) -> *mut Header {
     task.cast::<Header>().wrapping_sub(1)
 }
 
@@ -235,11 +235,11 @@ extern "C" fn allocate_task(
     bytes: usize,
     shared_bytes: usize,
     entry: TaskEntry,
-) -> *mut Task {
+) -> *mut KmpTask {
     let start = size_of::<Header>() + bytes.next_multiple_of(16);
     let length = start + shared_bytes;
     let header: *mut Header = allocate_zeroed(16, length).cast();
-    let task: *mut Task = header.wrapping_add(1).cast();
+    let task: *mut KmpTask = header.wrapping_add(1).cast();
     // SAFETY: the memory was allocated for both and for the shared variables; a task has at least
     // the words up to the number of its part.
     unsafe {
@@ -252,7 +252,7 @@ extern "C" fn allocate_task(
 }
 
 /// Executes a task at once.
-extern "C" fn execute_task(_location: usize, thread: c_int, task: *mut Task) -> c_int {
+extern "C" fn execute_task(_location: usize, thread: c_int, task: *mut KmpTask) -> c_int {
     // SAFETY: a task of `allocate_task`, until the last call of its entry has returned.
     unsafe {
         let header = header_of(task);
@@ -268,13 +268,13 @@ extern "C" fn execute_task(_location: usize, thread: c_int, task: *mut Task) -> 
     0
 }
 
-extern "C" fn execute_dependent_task(location: usize, thread: c_int, task: *mut Task) -> c_int {
+extern "C" fn execute_dependent_task(location: usize, thread: c_int, task: *mut KmpTask) -> c_int {
     wait_for_tasks();
     execute_task(location, thread, task)
 }
 
 /// Frees a task after the last return of the entry.
-extern "C" fn complete_task(_location: usize, thread: c_int, task: *mut Task) {
+extern "C" fn complete_task(_location: usize, thread: c_int, task: *mut KmpTask) {
     // SAFETY: a task of `allocate_task` that has ended; with this flag it has this function.
     unsafe {
         if (*header_of(task)).flags & DESTRUCTORS != 0 {
@@ -285,7 +285,7 @@ extern "C" fn complete_task(_location: usize, thread: c_int, task: *mut Task) {
 }
 
 /// Returns a copy of a task that has not begun.
-fn copy_task(task: *mut Task) -> *mut Task {
+fn copy_task(task: *mut KmpTask) -> *mut KmpTask {
     let header = header_of(task);
     // SAFETY: a task of `allocate_task`, which has this length; addresses of shared variables are
     // in the same memory.
@@ -293,20 +293,20 @@ fn copy_task(task: *mut Task) -> *mut Task {
         let length = (*header).length;
         let copy = allocate_zeroed(16, length);
         ptr::copy_nonoverlapping(header.cast::<u8>(), copy.cast(), length);
-        let copied: *mut Task = copy.cast::<Header>().wrapping_add(1).cast();
+        let copied: *mut KmpTask = copy.cast::<Header>().wrapping_add(1).cast();
         (*copied).shared = copy.wrapping_byte_add((*task).shared as usize - header as usize);
         copied
     }
 }
 
 /// Copies the private variables of a task; the last argument says whether this is the last task.
-type CopyPrivate = Option<extern "C" fn(*mut Task, *mut Task, c_int)>;
+type CopyPrivate = Option<extern "C" fn(*mut KmpTask, *mut KmpTask, c_int)>;
 
 /// Executes the tasks of a loop, which are copies of `task`; the bounds are in the task.
 extern "C" fn task_loop(
     _location: usize,
     thread: c_int,
-    task: *mut Task,
+    task: *mut KmpTask,
     _if_clause: c_int,
     lower: *mut u64,
     upper: *mut u64,
@@ -336,7 +336,7 @@ extern "C" fn task_loop(
 extern "C" fn modified_task_loop(
     _location: usize,
     thread: c_int,
-    task: *mut Task,
+    task: *mut KmpTask,
     _if_clause: c_int,
     lower: *mut u64,
     upper: *mut u64,
@@ -363,7 +363,7 @@ extern "C" fn modified_task_loop(
         begin.wrapping_sub(end)
     };
     let count = (distance / step.unsigned_abs().max(1)).wrapping_add(1);
-    let place_in = |copy: *mut Task, place: *mut u64| {
+    let place_in = |copy: *mut KmpTask, place: *mut u64| {
         copy.wrapping_byte_add(place as usize - task as usize)
             .cast::<u64>()
     };

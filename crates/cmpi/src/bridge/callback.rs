@@ -11,13 +11,13 @@ use std::rc::Rc;
 
 use corosensei::Coroutine;
 
-use super::{CURRENT, End, Inner, StackSlot};
+use super::{CURRENT, Inner, RankEnd, StackSlot};
 
 /// A reference to a rank, valid while the program of the rank exists.
 #[derive(Clone, Debug)]
-pub(crate) struct Owner(pub(super) Rc<Cell<*const Inner>>);
+pub(crate) struct RankReference(pub(super) Rc<Cell<*const Inner>>);
 
-impl Owner {
+impl RankReference {
     /// Calls a function of the program, unless that has ended.
     pub(crate) fn call_function(&self, function: &mut dyn FnMut()) {
         // SAFETY: the rank sets the pointer to null before its program and its parts go.
@@ -29,7 +29,7 @@ impl Owner {
 
 impl Inner {
     /// Returns a reference to the rank for calls of functions of the program.
-    pub(crate) fn owner(&self) -> Owner {
+    pub(crate) fn to_reference(&self) -> RankReference {
         self.myself.0.set(self);
         self.myself.clone()
     }
@@ -41,7 +41,7 @@ impl Inner {
         // One function is called at a time. The stack is none of the ranks'.
         let slot = match StackSlot::new(&self.memory, self.world.size()) {
             Ok(slot) => slot,
-            Err(refusal) => return self.note_end(End::Failed(refusal.to_string())),
+            Err(refusal) => return self.note_end(RankEnd::Failed(refusal.to_string())),
         };
         let running = CURRENT.replace(self);
         let outer = (
@@ -74,12 +74,12 @@ impl Inner {
         self.is_called_back.set(outer.4);
         CURRENT.set(running);
         if let Some(fault) = self.fault.take() {
-            self.note_end(End::Failed(self.described(fault)));
+            self.note_end(RankEnd::Failed(self.described(fault)));
         }
     }
 
     /// Notes the end of the rank.
-    pub(super) fn note_end(&self, end: End) {
+    pub(super) fn note_end(&self, end: RankEnd) {
         self.end.set(Some(Box::new(end)));
     }
 

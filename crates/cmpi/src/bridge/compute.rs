@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use mpi::TimeControl;
 
-use super::{End, Inner, drive};
+use super::{Inner, RankEnd, drive};
 use crate::host;
 
 /// Shortest measured time in seconds. SMPI's `smpi/cpu-threshold`.
@@ -212,7 +212,7 @@ impl Inner {
     pub(crate) fn sleep(&self, seconds: f64) {
         if self.is_called_back.get() {
             let text = "a function that MPI had called waited for time to pass";
-            self.finish(End::Failed(text.to_owned()));
+            self.finish(RankEnd::Failed(text.to_owned()));
         }
         self.locate();
         self.enter_call();

@@ -12,7 +12,7 @@ use corosensei::stack::{Stack, StackPointer};
 use corosensei::trap::CoroutineTrapHandler;
 
 use crate::loader::Memory;
-use crate::loader::memory::{Pool, Slot};
+use crate::loader::memory::{MemorySlot, Pool};
 use elf::Refusal;
 
 /// Number at the end of a stack: another one there says that the stack was too short.
@@ -54,7 +54,7 @@ impl StackEnd {
 
 /// The stack of a rank.
 pub(super) struct StackSlot {
-    slot: Slot,
+    slot: MemorySlot,
     memory: Rc<Memory>,
 }
 

@@ -119,7 +119,7 @@ impl Places {
 }
 
 /// An access to a window, with the arguments at the origin.
-enum Access {
+enum WindowAccess {
     Put(Target),
     Get(Target),
     Accumulate(Target, Op),
@@ -127,7 +127,7 @@ enum Access {
     GetAccumulate(Option<Target>, Target, Op),
 }
 
-impl Access {
+impl WindowAccess {
     /// Returns the memory of the program that the access fills.
     fn result_memory(&self) -> Option<Target> {
         match self {
@@ -268,7 +268,7 @@ fn get_accumulate<N: Count>(
     origin: (*const c_void, N, Handle),
     result: (*mut c_void, N, Handle),
     (op, count, datatype): (Handle, N, Handle),
-) -> Result<Access, CallError> {
+) -> Result<WindowAccess, CallError> {
     let result = memory::elements_at(result.0, result.1, result.2)?;
     let op_of = accumulate_op(op, count.into(), datatype)?;
     // MPI_NO_OP reads only, and ignores the data.
@@ -276,27 +276,29 @@ fn get_accumulate<N: Count>(
         NO_OP => None,
         _ => Some(memory::elements_at(origin.0, origin.1, origin.2)?),
     };
-    Ok(Access::GetAccumulate(data, result, op_of))
+    Ok(WindowAccess::GetAccumulate(data, result, op_of))
 }
 
 fn accumulate<N: Count>(
     origin: (*const c_void, N, Handle),
     (op, elements, datatype): (Handle, N, Handle),
-) -> Result<Access, CallError> {
+) -> Result<WindowAccess, CallError> {
     let data = memory::elements_at(origin.0, origin.1, origin.2)?;
     let op = accumulate_op(op, elements.into(), datatype)?;
-    Ok(Access::Accumulate(data, op))
+    Ok(WindowAccess::Accumulate(data, op))
 }
 
 exports! {
     fn MPI_Put<N>(origin: *const c_void, count: N, datatype: Handle, target: c_int, at: isize, target_count: N, target_type: Handle, window: Handle) {
         let data = memory::elements_at(origin, count, datatype)?;
-        Access::Put(data).issue_access(window, (target, at, target_count.into(), target_type))
+        let access = WindowAccess::Put(data);
+        access.issue_access(window, (target, at, target_count.into(), target_type))
     }
 
     fn MPI_Get<N>(origin: *mut c_void, count: N, datatype: Handle, target: c_int, at: isize, target_count: N, target_type: Handle, window: Handle) {
         let result = memory::elements_at(origin, count, datatype)?;
-        Access::Get(result).issue_access(window, (target, at, target_count.into(), target_type))
+        let access = WindowAccess::Get(result);
+        access.issue_access(window, (target, at, target_count.into(), target_type))
     }
 
     fn MPI_Accumulate<N>(origin: *const c_void, count: N, datatype: Handle, target: c_int, at: isize, target_count: N, target_type: Handle, op: Handle, window: Handle) {
@@ -346,12 +348,14 @@ exports! {
 
     fn MPI_Rput<N>(origin: *const c_void, count: N, datatype: Handle, target: c_int, at: isize, target_count: N, target_type: Handle, window: Handle, request: *mut Handle) {
         let data = memory::elements_at(origin, count, datatype)?;
-        Access::Put(data).request(window, (target, at, target_count.into(), target_type), request)
+        let access = WindowAccess::Put(data);
+        access.request(window, (target, at, target_count.into(), target_type), request)
     }
 
     fn MPI_Rget<N>(origin: *mut c_void, count: N, datatype: Handle, target: c_int, at: isize, target_count: N, target_type: Handle, window: Handle, request: *mut Handle) {
         let result = memory::elements_at(origin, count, datatype)?;
-        Access::Get(result).request(window, (target, at, target_count.into(), target_type), request)
+        let access = WindowAccess::Get(result);
+        access.request(window, (target, at, target_count.into(), target_type), request)
     }
 
     fn MPI_Raccumulate<N>(origin: *const c_void, count: N, datatype: Handle, target: c_int, at: isize, target_count: N, target_type: Handle, op: Handle, window: Handle, request: *mut Handle) {

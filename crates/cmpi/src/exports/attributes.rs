@@ -11,7 +11,7 @@ use super::memory;
 use crate::bridge::{call_program, with_state};
 use crate::errors::CallError;
 use crate::state::Handle;
-use crate::state::properties::{Copy, CopyFunction, Delete, FIRST_KEYVAL, Keyval, Owner};
+use crate::state::properties::{Copy, CopyFunction, Delete, FIRST_KEYVAL, Keyval, PropertyOwner};
 
 /// `MPI_COMM_DUP_FN` and similar functions; 0 stands for functions without effect.
 const DUP_FUNCTION: usize = 1;
@@ -107,7 +107,7 @@ fn remove_attribute(object: Handle, keyval: c_int) {
 }
 
 fn create_keyval(
-    owner: Owner,
+    owner: PropertyOwner,
     copy: usize,
     delete: Option<Delete>,
     keyval: *mut c_int,
@@ -134,7 +134,7 @@ fn create_keyval(
     memory::store(keyval, FIRST_KEYVAL + number - 1);
 }
 
-fn free_keyval(owner: Owner, keyval: *mut c_int) -> Result<(), CallError> {
+fn free_keyval(owner: PropertyOwner, keyval: *mut c_int) -> Result<(), CallError> {
     let number = memory::load(keyval, "keyval")?;
     with_state(|state| {
         state.attributes.known_keyval(owner, number)?;
@@ -149,7 +149,7 @@ fn free_keyval(owner: Owner, keyval: *mut c_int) -> Result<(), CallError> {
 }
 
 fn set_attribute(
-    owner: Owner,
+    owner: PropertyOwner,
     object: Handle,
     keyval: c_int,
     value: usize,
@@ -175,7 +175,7 @@ fn set_attribute(
 }
 
 fn get_attribute(
-    owner: Owner,
+    owner: PropertyOwner,
     object: Handle,
     keyval: c_int,
     (value, flag): (*mut usize, *mut c_int),
@@ -183,9 +183,9 @@ fn get_attribute(
     owner.check(object)?;
     let found = with_state(|state| {
         let predefined = match owner {
-            Owner::Comm => state.attributes.predefined.get(keyval),
-            Owner::Window => state.window(object)?.predefined(keyval),
-            Owner::Datatype | Owner::Session => None,
+            PropertyOwner::Comm => state.attributes.predefined.get(keyval),
+            PropertyOwner::Window => state.window(object)?.predefined(keyval),
+            PropertyOwner::Datatype | PropertyOwner::Session => None,
         };
         if predefined.is_some() {
             return Ok::<_, CallError>(predefined);
@@ -200,7 +200,7 @@ fn get_attribute(
     Ok(())
 }
 
-fn delete(owner: Owner, object: Handle, keyval: c_int) -> Result<(), CallError> {
+fn delete(owner: PropertyOwner, object: Handle, keyval: c_int) -> Result<(), CallError> {
     owner.check(object)?;
     let (known, value) = with_state(|state| {
         let known = state.attributes.known_keyval(owner, keyval)?;
@@ -215,65 +215,65 @@ fn delete(owner: Owner, object: Handle, keyval: c_int) -> Result<(), CallError> 
 
 exports! {
     fn MPI_Comm_create_keyval(copy: usize, delete: Option<Delete>, keyval: *mut c_int, extra: usize) {
-        create_keyval(Owner::Comm, copy, delete, keyval, extra);
+        create_keyval(PropertyOwner::Comm, copy, delete, keyval, extra);
         Ok(())
     }
 
     fn MPI_Comm_free_keyval(keyval: *mut c_int) {
-        free_keyval(Owner::Comm, keyval)
+        free_keyval(PropertyOwner::Comm, keyval)
     }
 
     fn MPI_Comm_set_attr(comm: Handle, keyval: c_int, value: usize) {
-        set_attribute(Owner::Comm, comm, keyval, value)
+        set_attribute(PropertyOwner::Comm, comm, keyval, value)
     }
 
     fn MPI_Comm_get_attr(comm: Handle, keyval: c_int, value: *mut c_void, flag: *mut c_int) {
-        get_attribute(Owner::Comm, comm, keyval, (value.cast(), flag))
+        get_attribute(PropertyOwner::Comm, comm, keyval, (value.cast(), flag))
     }
 
     fn MPI_Comm_delete_attr(comm: Handle, keyval: c_int) {
-        delete(Owner::Comm, comm, keyval)
+        delete(PropertyOwner::Comm, comm, keyval)
     }
 
     fn MPI_Type_create_keyval(copy: usize, delete: Option<Delete>, keyval: *mut c_int, extra: usize) {
-        create_keyval(Owner::Datatype, copy, delete, keyval, extra);
+        create_keyval(PropertyOwner::Datatype, copy, delete, keyval, extra);
         Ok(())
     }
 
     fn MPI_Type_free_keyval(keyval: *mut c_int) {
-        free_keyval(Owner::Datatype, keyval)
+        free_keyval(PropertyOwner::Datatype, keyval)
     }
 
     fn MPI_Type_set_attr(datatype: Handle, keyval: c_int, value: usize) {
-        set_attribute(Owner::Datatype, datatype, keyval, value)
+        set_attribute(PropertyOwner::Datatype, datatype, keyval, value)
     }
 
     fn MPI_Type_get_attr(datatype: Handle, keyval: c_int, value: *mut c_void, flag: *mut c_int) {
-        get_attribute(Owner::Datatype, datatype, keyval, (value.cast(), flag))
+        get_attribute(PropertyOwner::Datatype, datatype, keyval, (value.cast(), flag))
     }
 
     fn MPI_Type_delete_attr(datatype: Handle, keyval: c_int) {
-        delete(Owner::Datatype, datatype, keyval)
+        delete(PropertyOwner::Datatype, datatype, keyval)
     }
 
     fn MPI_Win_create_keyval(copy: usize, delete: Option<Delete>, keyval: *mut c_int, extra: usize) {
-        create_keyval(Owner::Window, copy, delete, keyval, extra);
+        create_keyval(PropertyOwner::Window, copy, delete, keyval, extra);
         Ok(())
     }
 
     fn MPI_Win_free_keyval(keyval: *mut c_int) {
-        free_keyval(Owner::Window, keyval)
+        free_keyval(PropertyOwner::Window, keyval)
     }
 
     fn MPI_Win_set_attr(window: Handle, keyval: c_int, value: usize) {
-        set_attribute(Owner::Window, window, keyval, value)
+        set_attribute(PropertyOwner::Window, window, keyval, value)
     }
 
     fn MPI_Win_get_attr(window: Handle, keyval: c_int, value: *mut c_void, flag: *mut c_int) {
-        get_attribute(Owner::Window, window, keyval, (value.cast(), flag))
+        get_attribute(PropertyOwner::Window, window, keyval, (value.cast(), flag))
     }
 
     fn MPI_Win_delete_attr(window: Handle, keyval: c_int) {
-        delete(Owner::Window, window, keyval)
+        delete(PropertyOwner::Window, window, keyval)
     }
 }

@@ -16,7 +16,7 @@ use crate::state::Handle;
 
 mod forms;
 
-use forms::{ByteBlocks, Bytes, Exchange, Form, Operation, Prepared, perform};
+use forms::{ByteBlocks, Bytes, CollectiveOperation, Exchange, Form, Prepared, perform};
 
 /// `MPI_IN_PLACE`.
 const IN_PLACE: usize = 1;
@@ -207,14 +207,14 @@ fn bcast(
     let prepared = Prepared {
         given: only(role.is_root, || Ok(place))?,
         result: only(role.is_member && !role.is_root, || Ok(place))?,
-        operation: Operation::Bcast(role.root, place),
+        operation: CollectiveOperation::Bcast(role.root, place),
     };
     perform(form, comm, prepared)
 }
 
 /// A reduction of contributions to results of the same length.
 #[derive(Clone, Copy)]
-enum Reduction {
+enum ReductionKind {
     All,
     Root(c_int),
     Scan,
@@ -223,7 +223,7 @@ enum Reduction {
 
 fn reduce(
     form: Form,
-    kind: Reduction,
+    kind: ReductionKind,
     (data, result): (*const c_void, *mut c_void),
     (count, datatype): Elements<impl Count>,
     (op, comm): (Handle, Handle),
@@ -231,14 +231,14 @@ fn reduce(
     let (rank, _) = ranks(comm)?;
     let op = with_state(|state| state.op(op, datatype))?;
     let (operation, gives, has_result) = match kind {
-        Reduction::All => (Operation::Allreduce(op), true, true),
-        Reduction::Root(to) => {
+        ReductionKind::All => (CollectiveOperation::Allreduce(op), true, true),
+        ReductionKind::Root(to) => {
             let role = role(to, comm)?;
-            let operation = Operation::Reduce(op, role.root);
+            let operation = CollectiveOperation::Reduce(op, role.root);
             (operation, role.is_member, role.is_root)
         }
-        Reduction::Scan => (Operation::Scan(op), true, true),
-        Reduction::Exscan => (Operation::Exscan(op), true, rank > 0),
+        ReductionKind::Scan => (CollectiveOperation::Scan(op), true, true),
+        ReductionKind::Exscan => (CollectiveOperation::Exscan(op), true, rank > 0),
     };
     let places = || {
         let data = if gives { data } else { result };
@@ -266,7 +266,7 @@ fn gather<N: Count>(
     let prepared = Prepared {
         given: only(role.is_member, given)?,
         result: only(role.is_root, || all_blocks_place(result, received, size))?,
-        operation: Operation::Gather(role.root),
+        operation: CollectiveOperation::Gather(role.root),
     };
     perform(form, comm, prepared)
 }
@@ -291,7 +291,7 @@ fn gather_v<N: Count>(
     let prepared = Prepared {
         given,
         result,
-        operation: Operation::GatherV(blocks, role.root),
+        operation: CollectiveOperation::GatherV(blocks, role.root),
     };
     perform(form, comm, prepared)
 }
@@ -316,7 +316,7 @@ fn scatter<N: Count>(
     let prepared = Prepared {
         given: only(role.is_root, || all_blocks_place(data, sent, size))?,
         result: target,
-        operation: Operation::Scatter(role.root, place, role.is_root),
+        operation: CollectiveOperation::Scatter(role.root, place, role.is_root),
     };
     perform(form, comm, prepared)
 }
@@ -346,7 +346,7 @@ fn scatter_v<N: Count>(
     let prepared = Prepared {
         given,
         result: target,
-        operation: Operation::ScatterV(role.root, place, blocks),
+        operation: CollectiveOperation::ScatterV(role.root, place, blocks),
     };
     perform(form, comm, prepared)
 }
@@ -365,7 +365,7 @@ fn allgather<N: Count>(
     let prepared = Prepared {
         given: vec![given],
         result: vec![all_blocks_place(result, received, size)?],
-        operation: Operation::Allgather,
+        operation: CollectiveOperation::Allgather,
     };
     perform(form, comm, prepared)
 }
@@ -382,7 +382,7 @@ fn allgather_v<N: Count>(
         true => result[rank],
         false => memory::elements_at(data, sent.0, sent.1)?,
     };
-    let operation = Operation::AllgatherV(packed(&result));
+    let operation = CollectiveOperation::AllgatherV(packed(&result));
     let prepared = Prepared {
         given: vec![given],
         result,
@@ -401,9 +401,12 @@ fn alltoall<N: Count>(
     let target = all_blocks_place(result, received, size)?;
     let is_waiting = matches!(form, Form::Waiting);
     let (given, operation) = match is_in_place(data) {
-        true if is_waiting => (target, Operation::AlltoallInPlace),
-        true => (target, Operation::Alltoall),
-        false => (all_blocks_place(data, sent, size)?, Operation::Alltoall),
+        true if is_waiting => (target, CollectiveOperation::AlltoallInPlace),
+        true => (target, CollectiveOperation::Alltoall),
+        false => (
+            all_blocks_place(data, sent, size)?,
+            CollectiveOperation::Alltoall,
+        ),
     };
     let prepared = Prepared {
         given: vec![given],
@@ -425,7 +428,7 @@ fn alltoall_v<N: Count>(
         true => result.clone(),
         false => placed(data, sent, size)?,
     };
-    let operation = Operation::AlltoallV(packed(&given), packed(&result));
+    let operation = CollectiveOperation::AlltoallV(packed(&given), packed(&result));
     let prepared = Prepared {
         given,
         result,
@@ -446,7 +449,7 @@ fn alltoall_w<N: Count>(
         true => result.clone(),
         false => placed_types(data, sent, size)?,
     };
-    let operation = Operation::AlltoallW(byte_blocks(&given, &result));
+    let operation = CollectiveOperation::AlltoallW(byte_blocks(&given, &result));
     let prepared = Prepared {
         given,
         result,
@@ -471,7 +474,7 @@ fn reduce_scatter_block(
     let prepared = Prepared {
         given: vec![all_blocks_place(given, (count, datatype), size)?],
         result: vec![memory::elements_at(result, count, datatype)?],
-        operation: Operation::ReduceScatterBlock(op),
+        operation: CollectiveOperation::ReduceScatterBlock(op),
     };
     perform(form, comm, prepared)
 }
@@ -501,7 +504,7 @@ fn reduce_scatter<N: Count>(
     let prepared = Prepared {
         given: vec![given],
         result: vec![target],
-        operation: Operation::ReduceScatter(packed(&parts), op),
+        operation: CollectiveOperation::ReduceScatter(packed(&parts), op),
     };
     perform(form, comm, prepared)
 }
@@ -544,7 +547,7 @@ fn neighbor_allgather<N: Count>(
     let prepared = Prepared {
         given: vec![memory::elements_at(data, sent.0, sent.1)?],
         result: parts_of_neighbors(result, received, &graph)?,
-        operation: Operation::Neighbors(graph, Exchange::Allgather),
+        operation: CollectiveOperation::Neighbors(graph, Exchange::Allgather),
     };
     perform(form, comm, prepared)
 }
@@ -558,7 +561,7 @@ fn neighbor_allgather_v<N: Count>(
     let graph = graph(comm)?;
     let result = placed(result, received, graph.sources().len())?;
     let result = of_neighbors(result, &graph);
-    let operation = Operation::Neighbors(graph, Exchange::AllgatherV(packed(&result)));
+    let operation = CollectiveOperation::Neighbors(graph, Exchange::AllgatherV(packed(&result)));
     let prepared = Prepared {
         given: vec![memory::elements_at(data, sent.0, sent.1)?],
         result,
@@ -578,7 +581,7 @@ fn neighbor_alltoall<N: Count>(
     let prepared = Prepared {
         given: vec![given],
         result: parts_of_neighbors(result, received, &graph)?,
-        operation: Operation::Neighbors(graph, Exchange::Alltoall),
+        operation: CollectiveOperation::Neighbors(graph, Exchange::Alltoall),
     };
     perform(form, comm, prepared)
 }
@@ -597,7 +600,7 @@ fn neighbor_alltoall_v<N: Count>(
     let prepared = Prepared {
         given,
         result,
-        operation: Operation::Neighbors(graph, exchange),
+        operation: CollectiveOperation::Neighbors(graph, exchange),
     };
     perform(form, comm, prepared)
 }
@@ -616,7 +619,7 @@ fn neighbor_alltoall_w<N: Count>(
     let prepared = Prepared {
         given,
         result,
-        operation: Operation::Neighbors(graph, exchange),
+        operation: CollectiveOperation::Neighbors(graph, exchange),
     };
     perform(form, comm, prepared)
 }
@@ -649,7 +652,7 @@ collectives! {
         let prepared = Prepared {
             given: Vec::new(),
             result: Vec::new(),
-            operation: Operation::Barrier,
+            operation: CollectiveOperation::Barrier,
         };
         perform(form, comm, prepared)
     };
@@ -660,19 +663,19 @@ collectives! {
 
     MPI_Reduce, MPI_Ireduce, MPI_Reduce_init<N>(
         data: *const c_void, result: *mut c_void, count: N, datatype: Handle, op: Handle, to: c_int; comm
-    ) |form| reduce(form, Reduction::Root(to), (data, result), (count, datatype), (op, comm));
+    ) |form| reduce(form, ReductionKind::Root(to), (data, result), (count, datatype), (op, comm));
 
     MPI_Allreduce, MPI_Iallreduce, MPI_Allreduce_init<N>(
         data: *const c_void, result: *mut c_void, count: N, datatype: Handle, op: Handle; comm
-    ) |form| reduce(form, Reduction::All, (data, result), (count, datatype), (op, comm));
+    ) |form| reduce(form, ReductionKind::All, (data, result), (count, datatype), (op, comm));
 
     MPI_Scan, MPI_Iscan, MPI_Scan_init<N>(
         data: *const c_void, result: *mut c_void, count: N, datatype: Handle, op: Handle; comm
-    ) |form| reduce(form, Reduction::Scan, (data, result), (count, datatype), (op, comm));
+    ) |form| reduce(form, ReductionKind::Scan, (data, result), (count, datatype), (op, comm));
 
     MPI_Exscan, MPI_Iexscan, MPI_Exscan_init<N>(
         data: *const c_void, result: *mut c_void, count: N, datatype: Handle, op: Handle; comm
-    ) |form| reduce(form, Reduction::Exscan, (data, result), (count, datatype), (op, comm));
+    ) |form| reduce(form, ReductionKind::Exscan, (data, result), (count, datatype), (op, comm));
 
     MPI_Gather, MPI_Igather, MPI_Gather_init<N>(
         data: *const c_void, sendcount: N, sendtype: Handle,

@@ -14,7 +14,7 @@ use libc::{EBADF, EINVAL, ENOTTY, ESPIPE, FILE, iovec, ssize_t};
 
 use super::{memory, streams};
 use crate::bridge::{Inner, caller, set_errno};
-use crate::state::library::{Descriptors, Entry};
+use crate::state::library::{DescriptorEntry, Descriptors};
 
 /// Where a descriptor leads.
 #[derive(Clone, Copy)]
@@ -28,9 +28,9 @@ enum Target {
 impl Descriptors {
     fn target(&self, descriptor: c_int) -> Target {
         match self.entries.get(&descriptor) {
-            Some(Entry::Lines(number)) => Target::Lines(*number),
-            Some(Entry::File(file)) => Target::Process(file.as_raw_fd()),
-            Some(Entry::Closed) => Target::Closed,
+            Some(DescriptorEntry::Lines(number)) => Target::Lines(*number),
+            Some(DescriptorEntry::File(file)) => Target::Process(file.as_raw_fd()),
+            Some(DescriptorEntry::Closed) => Target::Closed,
             None => Target::Process(descriptor),
         }
     }
@@ -232,7 +232,9 @@ fn duplicate_from(descriptor: c_int, lowest: c_int) -> c_int {
             let copy = take_number(lowest);
             if copy >= 0 {
                 let mut descriptors = caller().descriptors().borrow_mut();
-                descriptors.entries.insert(copy, Entry::Lines(number));
+                descriptors
+                    .entries
+                    .insert(copy, DescriptorEntry::Lines(number));
             }
             copy
         }
@@ -256,15 +258,15 @@ extern "C" fn duplicate_to(from: c_int, to: c_int) -> c_int {
         return duplicate_to_other(source, to);
     }
     let entry = match source {
-        Target::Lines(number) => Entry::Lines(number),
+        Target::Lines(number) => DescriptorEntry::Lines(number),
         Target::Process(file) => match copy_descriptor(file) {
-            Some(copy) => Entry::File(copy),
+            Some(copy) => DescriptorEntry::File(copy),
             None => return -1,
         },
         Target::Closed => return fail(EBADF),
     };
     if to == 0
-        && let Entry::File(file) = &entry
+        && let DescriptorEntry::File(file) = &entry
     {
         replace_input(file);
     }
@@ -296,7 +298,9 @@ fn duplicate_to_other(source: Target, to: c_int) -> c_int {
     if let Target::Lines(number) = source
         && result >= 0
     {
-        descriptors.entries.insert(to, Entry::Lines(number));
+        descriptors
+            .entries
+            .insert(to, DescriptorEntry::Lines(number));
     }
     result
 }
@@ -337,9 +341,11 @@ extern "C" fn close(descriptor: c_int) -> c_int {
     let mut descriptors = caller().descriptors().borrow_mut();
     let is_known = descriptors.entries.contains_key(&descriptor);
     if (0..=2).contains(&descriptor) {
-        let before = descriptors.entries.insert(descriptor, Entry::Closed);
+        let before = descriptors
+            .entries
+            .insert(descriptor, DescriptorEntry::Closed);
         return match before {
-            Some(Entry::Closed) => fail(EBADF),
+            Some(DescriptorEntry::Closed) => fail(EBADF),
             _ => 0,
         };
     }
@@ -480,7 +486,7 @@ extern "C" fn reopen(path: *const c_char, mode: *const c_char, stream: *mut FILE
             // SAFETY: the stream was opened above.
             if let Some(copied) = copy_descriptor(unsafe { libc::fileno(file) }) {
                 let mut descriptors = rank.descriptors().borrow_mut();
-                descriptors.entries.insert(0, Entry::File(copied));
+                descriptors.entries.insert(0, DescriptorEntry::File(copied));
             }
         }
         return file;
@@ -495,7 +501,9 @@ extern "C" fn reopen(path: *const c_char, mode: *const c_char, stream: *mut FILE
         return ptr::null_mut();
     };
     let mut descriptors = rank.descriptors().borrow_mut();
-    descriptors.entries.insert(number, Entry::File(copied));
+    descriptors
+        .entries
+        .insert(number, DescriptorEntry::File(copied));
     stream
 }
 

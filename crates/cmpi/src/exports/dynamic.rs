@@ -6,14 +6,14 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use super::memory;
-use crate::bridge::{End, caller};
+use crate::bridge::{RankEnd, caller};
 use crate::loader::libraries;
 
 extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void {
     let path = memory::text(name);
     if libraries::calls_mpi(&path) {
         let rank = caller();
-        rank.finish(End::Failed(format!(
+        rank.finish(RankEnd::Failed(format!(
             "dlopen{}: {path} calls MPI: expected a library that the program is linked with",
             rank.call_line()
         )));

@@ -10,18 +10,22 @@ use std::ffi::{c_char, c_int};
 use super::memory;
 use crate::bridge::{call_program, with_state};
 use crate::errors::{CallError, class_of};
-use crate::state::properties::{ARE_FATAL, ErrorHandler, HandlerFunction, Owner};
+use crate::state::properties::{ARE_FATAL, ErrorHandler, HandlerFunction, PropertyOwner};
 use crate::state::{Handle, MpiState};
 
 /// `MPI_ERRHANDLER_NULL`.
 const HANDLER_NULL: Handle = 0x140;
 
-fn set_handler(owner: Owner, object: Handle, handler: Handle) -> Result<(), CallError> {
+fn set_handler(owner: PropertyOwner, object: Handle, handler: Handle) -> Result<(), CallError> {
     owner.check(object)?;
     with_state(|state| state.errors.set_handler(object, handler))
 }
 
-fn get_handler(owner: Owner, object: Handle, handler: *mut Handle) -> Result<(), CallError> {
+fn get_handler(
+    owner: PropertyOwner,
+    object: Handle,
+    handler: *mut Handle,
+) -> Result<(), CallError> {
     owner.check(object)?;
     let found = with_state(|state| state.errors.of_objects.get(&object).copied());
     memory::store(handler, found.unwrap_or(ARE_FATAL));
@@ -45,7 +49,7 @@ fn remove_error(code: c_int, is_class: bool) -> Result<(), CallError> {
 }
 
 /// Calls the error handler of an object.
-fn call_handler(owner: Owner, object: Handle, code: c_int) -> Result<(), CallError> {
+fn call_handler(owner: PropertyOwner, object: Handle, code: c_int) -> Result<(), CallError> {
     owner.check(object)?;
     match with_state(|state| state.errors.find_handler(state.concerned.get())) {
         ErrorHandler::Returns => Ok(()),
@@ -67,39 +71,39 @@ exports! {
     }
 
     fn MPI_Comm_set_errhandler(comm: Handle, handler: Handle) {
-        set_handler(Owner::Comm, comm, handler)
+        set_handler(PropertyOwner::Comm, comm, handler)
     }
 
     fn MPI_Comm_get_errhandler(comm: Handle, handler: *mut Handle) {
-        get_handler(Owner::Comm, comm, handler)
+        get_handler(PropertyOwner::Comm, comm, handler)
     }
 
     fn MPI_Comm_call_errhandler(comm: Handle, code: c_int) {
-        call_handler(Owner::Comm, comm, code)
+        call_handler(PropertyOwner::Comm, comm, code)
     }
 
     fn MPI_Win_set_errhandler(window: Handle, handler: Handle) {
-        set_handler(Owner::Window, window, handler)
+        set_handler(PropertyOwner::Window, window, handler)
     }
 
     fn MPI_Win_get_errhandler(window: Handle, handler: *mut Handle) {
-        get_handler(Owner::Window, window, handler)
+        get_handler(PropertyOwner::Window, window, handler)
     }
 
     fn MPI_Win_call_errhandler(window: Handle, code: c_int) {
-        call_handler(Owner::Window, window, code)
+        call_handler(PropertyOwner::Window, window, code)
     }
 
     fn MPI_Session_set_errhandler(session: Handle, handler: Handle) {
-        set_handler(Owner::Session, session, handler)
+        set_handler(PropertyOwner::Session, session, handler)
     }
 
     fn MPI_Session_get_errhandler(session: Handle, handler: *mut Handle) {
-        get_handler(Owner::Session, session, handler)
+        get_handler(PropertyOwner::Session, session, handler)
     }
 
     fn MPI_Session_call_errhandler(session: Handle, code: c_int) {
-        call_handler(Owner::Session, session, code)
+        call_handler(PropertyOwner::Session, session, code)
     }
 
     fn MPI_Errhandler_free(handler: *mut Handle) {

@@ -7,7 +7,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
-use crate::bridge::{End, caller, current, set_errno};
+use crate::bridge::{RankEnd, caller, current, set_errno};
 use crate::loader::heap::{Heap, HeapError};
 
 /// Alignment of memory without a wish, in bytes.
@@ -29,7 +29,7 @@ fn checked(call: &str, result: Result<usize, HeapError>) -> *mut c_void {
         Err(error) => {
             let rank = caller();
             let text = format!("{call}{}: {}", rank.call_line(), error.error_text());
-            rank.finish(End::Failed(text))
+            rank.finish(RankEnd::Failed(text))
         }
     }
 }
@@ -82,7 +82,7 @@ pub(super) extern "C" fn free(address: *mut c_void) {
     }
     if let Some(rank) = current().filter(|rank| rank.has_memory(address as usize)) {
         let text = format!("free(){}: invalid pointer: of a variable", rank.call_line());
-        rank.finish(End::Failed(text));
+        rank.finish(RankEnd::Failed(text));
     }
     // SAFETY: the program's own call.
     unsafe { libc::free(address) }
@@ -161,7 +161,7 @@ extern "C" fn new_aligned(bytes: usize, alignment: usize) -> *mut c_void {
         let rank = caller();
         let line = rank.call_line();
         let text = format!("out of memory: operator new of {bytes} bytes{line}");
-        rank.finish(End::Failed(text));
+        rank.finish(RankEnd::Failed(text));
     }
     address
 }

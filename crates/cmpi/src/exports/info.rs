@@ -9,7 +9,7 @@ use std::ffi::{c_char, c_int};
 use super::memory;
 use crate::bridge::with_state;
 use crate::errors::CallError;
-use crate::state::properties::{Info, Owner};
+use crate::state::properties::{Info, PropertyOwner};
 use crate::state::{Handle, MpiState};
 
 /// `MPI_INFO_NULL`.
@@ -47,13 +47,13 @@ fn info_value(info: Handle, key: *const c_char) -> Result<Option<String>, CallEr
 }
 
 /// Adds hints to the hints of an object.
-fn set_hints(owner: Owner, object: Handle, info: Handle) -> Result<(), CallError> {
+fn set_hints(owner: PropertyOwner, object: Handle, info: Handle) -> Result<(), CallError> {
     owner.check(object)?;
     with_state(|state| state.set_hints(object, info))
 }
 
 /// Makes an info object of the hints of an object.
-fn hints(owner: Owner, object: Handle, info: *mut Handle) -> Result<(), CallError> {
+fn hints(owner: PropertyOwner, object: Handle, info: *mut Handle) -> Result<(), CallError> {
     owner.check(object)?;
     let found = with_state(|state| {
         let hints = state.infos.hints.get(&object).cloned().unwrap_or_default();
@@ -65,23 +65,23 @@ fn hints(owner: Owner, object: Handle, info: *mut Handle) -> Result<(), CallErro
 
 exports! {
     fn MPI_Comm_set_info(comm: Handle, info: Handle) {
-        set_hints(Owner::Comm, comm, info)
+        set_hints(PropertyOwner::Comm, comm, info)
     }
 
     fn MPI_Comm_get_info(comm: Handle, info: *mut Handle) {
-        hints(Owner::Comm, comm, info)
+        hints(PropertyOwner::Comm, comm, info)
     }
 
     fn MPI_Win_set_info(window: Handle, info: Handle) {
-        set_hints(Owner::Window, window, info)
+        set_hints(PropertyOwner::Window, window, info)
     }
 
     fn MPI_Win_get_info(window: Handle, info: *mut Handle) {
-        hints(Owner::Window, window, info)
+        hints(PropertyOwner::Window, window, info)
     }
 
     fn MPI_Session_get_info(session: Handle, info: *mut Handle) {
-        hints(Owner::Session, session, info)
+        hints(PropertyOwner::Session, session, info)
     }
 
     fn MPI_Info_create(info: *mut Handle) {

@@ -13,7 +13,7 @@ use crate::arguments::{Count, natural};
 use crate::bridge::caller;
 use crate::datatypes::{DATATYPE_NULL, element as element_of};
 use crate::errors::CallError;
-use crate::handles::{Element, Target};
+use crate::handles::{ElementLayout, Target};
 use crate::state::Handle;
 use crate::state::requests::Status;
 
@@ -64,7 +64,7 @@ pub(super) fn with_bytes<T>(place: Target, f: impl FnOnce(&[u8]) -> T) -> T {
 
 /// Returns address and length of each piece of an element.
 fn pieces(place: Target, number: usize) -> impl Iterator<Item = (usize, usize)> {
-    let Element {
+    let ElementLayout {
         size,
         extent,
         segments,

@@ -4,9 +4,9 @@ use crate::bridge::with_state;
 use crate::datatypes::datatype as datatype_of;
 use crate::errors::CallError;
 use crate::state::Handle;
-use crate::state::properties::Owner;
+use crate::state::properties::PropertyOwner;
 
-impl Owner {
+impl PropertyOwner {
     /// Refuses a handle without an object of this kind, and records the object of the call.
     pub(super) fn check(self, object: Handle) -> Result<(), CallError> {
         match self {

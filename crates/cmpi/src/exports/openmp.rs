@@ -3,7 +3,7 @@
 use openmp::Host;
 
 use super::heap;
-use crate::bridge::{End, caller, read_clock};
+use crate::bridge::{RankEnd, caller, read_clock};
 
 const HOST: Host = Host {
     state: || &caller().openmp,
@@ -18,7 +18,7 @@ const HOST: Host = Host {
 fn fail_rank(call: &str, problem: &str) -> ! {
     let rank = caller();
     let text = format!("{call}{}: {problem}", rank.call_line());
-    rank.finish(End::Failed(text))
+    rank.finish(RankEnd::Failed(text))
 }
 
 fn log_warning(text: &str) {

@@ -42,11 +42,11 @@ impl MpiState {
             let text = format!("operations of the program on {datatype:#x} are not supported");
             return Err(CallError::new("MPI_ERR_OP", text));
         }
-        let owner = caller().owner();
+        let rank = caller().to_reference();
         let apply = move |incoming: &[u8], inout: &mut [u8]| {
             let count = inout.len() / element.size;
             let mut function = || user.function.call(incoming, inout, count, datatype);
-            owner.call_function(&mut function);
+            rank.call_function(&mut function);
         };
         let size = element.size as u64;
         Ok(Op::on_bytes(

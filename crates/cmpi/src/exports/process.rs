@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use mpi::Level;
 
 use super::memory;
-use crate::bridge::{End, caller, with_state};
+use crate::bridge::{RankEnd, caller, with_state};
 use crate::loader;
 use crate::state::{MpiState, Stage};
 
@@ -82,10 +82,10 @@ extern "C" fn end(status: c_int) -> c_int {
         // No rank waits for this one.
         let number = rank.world().rank();
         let text = format!("rank {number} exited with {status} after MPI_Finalize");
-        rank.finish(End::Done(Some(text)));
+        rank.finish(RankEnd::Done(Some(text)));
     }
     if status != 0 {
-        rank.finish(End::Failed(format!(
+        rank.finish(RankEnd::Failed(format!(
             "the program exited with status {status}"
         )));
     }
@@ -93,7 +93,7 @@ extern "C" fn end(status: c_int) -> c_int {
         let text = "the program ended without MPI_Finalize";
         rank.world().log(Level::Warn, format_args!("{text}"));
     }
-    rank.finish(End::Done(None))
+    rank.finish(RankEnd::Done(None))
 }
 
 /// `_exit`, similar functions and the corresponding system calls: with status 0 before
@@ -102,7 +102,7 @@ pub(super) extern "C" fn end_at_once(status: c_int) -> c_int {
     if status & 0xff == 0 && with_state(|state| state.stage) == Stage::Initialized {
         let rank = caller();
         let line = rank.call_line();
-        rank.finish(End::Failed(format!(
+        rank.finish(RankEnd::Failed(format!(
             "the program ended at once{line}, before MPI_Finalize"
         )));
     }
@@ -130,7 +130,7 @@ extern "C" fn at_quick_exit(function: usize, _library: usize) -> c_int {
 pub(crate) extern "C" fn abort() -> ! {
     let rank = caller();
     let line = rank.call_line();
-    rank.finish(End::Failed(format!("the program called abort{line}")))
+    rank.finish(RankEnd::Failed(format!("the program called abort{line}")))
 }
 
 /// `__stack_chk_fail`, of a function that is compiled with `-fstack-protector`.
@@ -138,7 +138,7 @@ extern "C" fn stack_check_fail() -> ! {
     let rank = caller();
     let line = rank.call_line();
     let text = format!("stack smashing detected{line}: the program wrote beyond a variable");
-    rank.finish(End::Failed(text))
+    rank.finish(RankEnd::Failed(text))
 }
 
 /// `__assert_fail`.
@@ -150,12 +150,12 @@ extern "C" fn assert_fail(
 ) -> c_int {
     let [condition, file, function] = [condition, file, function].map(memory::text);
     let text = format!("assertion failed at {file}:{line} in {function}: {condition}");
-    caller().finish(End::Failed(text))
+    caller().finish(RankEnd::Failed(text))
 }
 
 /// `std::terminate`: an exception was not caught, or was thrown where none may be.
 pub(super) extern "C" fn terminate() {
-    caller().finish(End::Failed(
+    caller().finish(RankEnd::Failed(
         "the program was terminated by an exception that it does not catch".to_owned(),
     ))
 }

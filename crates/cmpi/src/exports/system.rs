@@ -10,7 +10,7 @@ use std::ptr;
 use mpi::Level;
 
 use super::memory;
-use crate::bridge::{End, caller, set_errno, with_state};
+use crate::bridge::{RankEnd, caller, set_errno, with_state};
 
 /// Number of the process of rank 0.
 const FIRST_PROCESS: c_int = 1000;
@@ -96,7 +96,7 @@ extern "C" fn one() -> c_int {
 fn stop(call: &str, why: &str) -> ! {
     let rank = caller();
     let line = rank.call_line();
-    rank.finish(End::Failed(format!("{call}{line}: {why}")))
+    rank.finish(RankEnd::Failed(format!("{call}{line}: {why}")))
 }
 
 pub(super) extern "C" fn fork() -> c_int {
@@ -187,7 +187,7 @@ extern "C" fn raise(signal: c_int) -> c_int {
         DEFAULT => {
             let rank = caller();
             let text = format!("the program raised signal {signal}{}", rank.call_line());
-            rank.finish(End::Failed(text))
+            rank.finish(RankEnd::Failed(text))
         }
         handler => {
             // SAFETY: the program has set this function as a handler of signals, on whose stack

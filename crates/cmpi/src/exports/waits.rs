@@ -16,7 +16,7 @@ use libc::{
 
 use super::memory;
 use super::time::{clock_now, clock_of, seconds_until};
-use crate::bridge::{End, caller, set_errno};
+use crate::bridge::{RankEnd, caller, set_errno};
 
 /// Simulated seconds between two questions about descriptors.
 const STEP: f64 = 1e-3;
@@ -49,7 +49,7 @@ fn fail(error: c_int) -> c_int {
 fn wait_for_ever(name: &str) -> ! {
     let rank = caller();
     let line = rank.call_line();
-    rank.finish(End::Failed(format!(
+    rank.finish(RankEnd::Failed(format!(
         "{name}{line} waits for ever: threads and signals are not supported"
     )))
 }

@@ -13,7 +13,7 @@ use std::ffi::c_void;
 use std::ptr;
 use std::rc::Rc;
 
-use super::memory::{HEAP, HEAPS, Slot};
+use super::memory::{HEAP, HEAPS, MemorySlot};
 use super::{Memory, zero_memory};
 use elf::Refusal;
 
@@ -230,7 +230,7 @@ impl Heap {
 /// The slot of the heap of a rank; a new slot is filled with zeros.
 #[derive(Debug)]
 pub(crate) struct HeapSlot {
-    slot: Slot,
+    slot: MemorySlot,
     memory: Rc<Memory>,
 }
 

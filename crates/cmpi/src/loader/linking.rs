@@ -62,7 +62,7 @@ pub(super) struct ImagePart {
 
 /// Where the first value of a variable is.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Source {
+pub(super) enum InitialValue {
     /// At an address, in a library that ranks share.
     Shared(usize),
     /// At an offset in the image.
@@ -81,7 +81,7 @@ pub(crate) struct Linked {
     pub(super) length: u64,
     pub(super) relative: Vec<(u64, i64)>,
     /// Places of variables, where their first values are, and their lengths.
-    pub(super) copied: Vec<(u64, Source, u64)>,
+    pub(super) copied: Vec<(u64, InitialValue, u64)>,
     /// Places in copies of variables, and offsets of which they have the address.
     pub(super) moved: Vec<(u64, i64)>,
     pub(super) variables: BTreeMap<&'static str, u64>,
@@ -432,13 +432,14 @@ impl Linked {
                     let text = "damaged ELF file: a variable is outside of its segments";
                     return Err(Refusal(text.to_owned()));
                 }
-                let source = Source::Own(file.start + export.value);
+                let source = InitialValue::Own(file.start + export.value);
                 let length = copied.length.min(export.length);
                 self.copied.push((offset, source, length));
             } else {
                 let source = resolve(&copied.name, false)?;
                 let length = copied.length.min(length_of_variable(source));
-                self.copied.push((offset, Source::Shared(source), length));
+                self.copied
+                    .push((offset, InitialValue::Shared(source), length));
             }
         }
         for name in VARIABLES {

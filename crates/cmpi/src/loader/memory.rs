@@ -235,7 +235,7 @@ fn map_pages(address: usize, bytes: usize, protection: i32, flags: i32) -> io::R
 
 /// A slot that a rank has.
 #[derive(Debug)]
-pub(crate) struct Slot {
+pub(crate) struct MemorySlot {
     number: usize,
     pub(crate) address: usize,
     /// True if the slot was never used, so that its memory is zero.
@@ -271,7 +271,7 @@ impl Pool {
     }
 
     /// Takes the slot with this number, or another one if a rank has that.
-    pub(crate) fn take_slot(&self, number: usize) -> Result<Slot, Refusal> {
+    pub(crate) fn take_slot(&self, number: usize) -> Result<MemorySlot, Refusal> {
         let mut slots = self.slots.borrow_mut();
         let is_free = |slots: &Slots, number: usize| {
             let slot = slots.slots.get(number);
@@ -291,7 +291,7 @@ impl Pool {
         let address = *address;
         let guard = slots.guard(address, self.length);
         let text = self.text.as_ref().filter(|_| guard.1);
-        Ok(Slot {
+        Ok(MemorySlot {
             number,
             address,
             is_fresh,
@@ -301,7 +301,7 @@ impl Pool {
     }
 
     /// Takes a slot back.
-    pub(crate) fn give_back(&self, slot: &Slot) {
+    pub(crate) fn give_back(&self, slot: &MemorySlot) {
         self.slots.borrow_mut().slots[slot.number].1 = SlotState::Used;
     }
 

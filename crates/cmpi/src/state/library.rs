@@ -151,7 +151,7 @@ pub(crate) enum Order {
 
 /// Where a descriptor of the table leads.
 #[derive(Debug)]
-pub(crate) enum Entry {
+pub(crate) enum DescriptorEntry {
     /// Lines of output (0) or of the log (1).
     Lines(usize),
     File(OwnedFd),
@@ -161,7 +161,7 @@ pub(crate) enum Entry {
 /// Descriptors of a rank that differ from the descriptors of the process, with their streams.
 #[derive(Debug)]
 pub(crate) struct Descriptors {
-    pub(crate) entries: BTreeMap<c_int, Entry>,
+    pub(crate) entries: BTreeMap<c_int, DescriptorEntry>,
     /// Descriptors by the addresses of their streams.
     pub(crate) streams: BTreeMap<usize, c_int>,
     /// The stream in the place of standard input; null if that was not replaced.
@@ -171,7 +171,11 @@ pub(crate) struct Descriptors {
 impl Default for Descriptors {
     fn default() -> Self {
         Self {
-            entries: [(1, Entry::Lines(0)), (2, Entry::Lines(1))].into(),
+            entries: [
+                (1, DescriptorEntry::Lines(0)),
+                (2, DescriptorEntry::Lines(1)),
+            ]
+            .into(),
             streams: BTreeMap::new(),
             input: ptr::null_mut(),
         }

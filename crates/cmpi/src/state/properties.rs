@@ -10,7 +10,7 @@ use crate::handles::{HandleTable, kinds};
 
 /// The kind of an object that has properties.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Owner {
+pub(crate) enum PropertyOwner {
     Comm,
     Datatype,
     Window,
@@ -31,7 +31,7 @@ pub(crate) type Attributes = Vec<(c_int, usize)>;
 /// A keyval of the program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keyval {
-    pub(crate) owner: Owner,
+    pub(crate) owner: PropertyOwner,
     pub(crate) copy: Option<CopyFunction>,
     pub(crate) delete: Option<Delete>,
     pub(crate) extra: usize,
@@ -108,7 +108,11 @@ impl AttributeTable {
         self.keyvals.get(usize::try_from(index).ok()?).copied()
     }
 
-    pub(crate) fn known_keyval(&self, owner: Owner, keyval: c_int) -> Result<Keyval, CallError> {
+    pub(crate) fn known_keyval(
+        &self,
+        owner: PropertyOwner,
+        keyval: c_int,
+    ) -> Result<Keyval, CallError> {
         let found = self.keyval(keyval);
         found
             .filter(|found| found.owner == owner)

@@ -34,7 +34,7 @@ pub(super) struct ByteBlocks {
 }
 
 /// An operation, with its arguments other than the contribution.
-pub(super) enum Operation {
+pub(super) enum CollectiveOperation {
     Barrier,
     Bcast(InterRoot, Target),
     Reduce(Op, InterRoot),
@@ -74,7 +74,7 @@ type GroupCall<'a> = CollectiveCall<'a, Option<Buffer>>;
 pub(super) struct Prepared {
     pub(super) given: Vec<Target>,
     pub(super) result: Vec<Target>,
-    pub(super) operation: Operation,
+    pub(super) operation: CollectiveOperation,
 }
 
 /// Returns the rank of the root of an operation in one group.
@@ -85,7 +85,7 @@ const fn root_rank(root: InterRoot) -> usize {
     }
 }
 
-impl Operation {
+impl CollectiveOperation {
     /// Returns the contribution as a message.
     fn contribution_message(&self, comm: &Comm, given: &[Target]) -> Buffer {
         match self {

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::ptr;
 
-use super::{ALIGNMENT, Linked, Scope, Source, index, length_of_variable, resolve};
+use super::{ALIGNMENT, InitialValue, Linked, Scope, index, length_of_variable, resolve};
 use crate::host;
 use crate::loader::{INPUT_BUFFERS, INPUT_FILE};
 use elf::Refusal;
@@ -102,10 +102,11 @@ impl Linked {
     pub(super) fn place_streams(&mut self, streams: Vec<Stream>) {
         for (name, source, (place, length)) in streams {
             self.variables.insert(name, place);
-            self.copied.push((place, Source::Shared(source), length));
+            self.copied
+                .push((place, InitialValue::Shared(source), length));
         }
         let copies = self.copied.iter().filter_map(|copied| match *copied {
-            (place, Source::Shared(source), length) => Some((place, source, length)),
+            (place, InitialValue::Shared(source), length) => Some((place, source, length)),
             _ => None,
         });
         let copies: Vec<(u64, usize, u64)> = copies.collect();

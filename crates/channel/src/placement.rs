@@ -18,12 +18,12 @@ pub struct Placement {
     world: Nodes,
     size: u32,
     /// Nodes of groups; `None` if each rank of the group has its own node.
-    groups: Mutex<BTreeMap<Group, Option<Nodes>>>,
+    groups: Mutex<BTreeMap<RankGroup, Option<Nodes>>>,
 }
 
 /// A group of ranks of the world.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Group {
+enum RankGroup {
     Steps { first: u32, stride: u32, count: u32 },
     Listed(Vec<u32>),
 }
@@ -51,7 +51,7 @@ impl Placement {
             return Some(self.world.clone());
         }
         let ranks = (0..count).map(|rank| first + stride * rank);
-        let group = Group::Steps {
+        let group = RankGroup::Steps {
             first,
             stride,
             count,
@@ -62,10 +62,10 @@ impl Placement {
     /// Returns the nodes of these ranks; `None` if each rank has its own node.
     #[must_use]
     pub fn nodes_of_ranks(&self, ranks: &[u32]) -> Option<Nodes> {
-        self.nodes_of_group(Group::Listed(ranks.to_vec()), ranks.iter().copied())
+        self.nodes_of_group(RankGroup::Listed(ranks.to_vec()), ranks.iter().copied())
     }
 
-    fn nodes_of_group(&self, group: Group, ranks: impl Iterator<Item = u32>) -> Option<Nodes> {
+    fn nodes_of_group(&self, group: RankGroup, ranks: impl Iterator<Item = u32>) -> Option<Nodes> {
         let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
         let find = || {
             let hosts: Vec<u32> = ranks.map(|rank| self.world.node(rank)).collect();

@@ -113,12 +113,12 @@ impl fmt::Debug for ErrorHandler {
 
 /// The value of an attribute, and its key.
 #[derive(Clone)]
-struct Attribute {
+struct AttributeValue {
     key: Rc<Callbacks>,
     value: Rc<dyn Any>,
 }
 
-impl Attribute {
+impl AttributeValue {
     fn delete(&self) {
         (self.key.delete)(&*self.value);
     }
@@ -129,7 +129,7 @@ impl Attribute {
 struct Properties {
     name: Option<String>,
     handler: ErrorHandler,
-    attributes: Vec<Attribute>,
+    attributes: Vec<AttributeValue>,
 }
 
 /// Properties of the communicators of a rank, by context.
@@ -178,7 +178,7 @@ pub trait Attributes: AsRef<Comm> {
     fn set_attr<T: 'static>(&self, key: &Keyval<T>, value: T) {
         let comm = self.as_ref();
         comm.delete_attr(key);
-        let attribute = Attribute {
+        let attribute = AttributeValue {
             key: Rc::clone(&key.callbacks),
             value: Rc::new(value),
         };
@@ -193,7 +193,7 @@ pub trait Attributes: AsRef<Comm> {
         let comm = self.as_ref();
         let mut all = comm.process().properties();
         let attributes = &all.properties_of(comm.context()).attributes;
-        let is_it = |attribute: &&Attribute| Rc::ptr_eq(&attribute.key, &key.callbacks);
+        let is_it = |attribute: &&AttributeValue| Rc::ptr_eq(&attribute.key, &key.callbacks);
         let found = attributes.iter().find(is_it)?;
         Rc::clone(&found.value).downcast().ok()
     }
@@ -204,7 +204,7 @@ pub trait Attributes: AsRef<Comm> {
         let removed = {
             let mut all = comm.process().properties();
             let attributes = &mut all.properties_of(comm.context()).attributes;
-            let is_it = |attribute: &Attribute| Rc::ptr_eq(&attribute.key, &key.callbacks);
+            let is_it = |attribute: &AttributeValue| Rc::ptr_eq(&attribute.key, &key.callbacks);
             let place = attributes.iter().position(is_it);
             place.map(|place| attributes.remove(place))
         };
@@ -275,12 +275,12 @@ pub(crate) fn copy_attributes(comm: &Comm, new: &Comm) {
         let mut all = comm.process().properties();
         all.properties_of(comm.context()).attributes.clone()
     };
-    for Attribute { key, value } in attributes {
+    for AttributeValue { key, value } in attributes {
         if let Some(value) = (key.copy)(&*value) {
             let mut all = comm.process().properties();
             all.properties_of(new.context())
                 .attributes
-                .push(Attribute { key, value });
+                .push(AttributeValue { key, value });
         }
     }
 }

@@ -157,12 +157,12 @@ struct UnexpectedEntry {
     message: Option<UnexpectedMessage>,
     /// Order of arrival.
     number: u64,
-    links: [Link; 4],
+    links: [ListNeighbors; 4],
 }
 
 /// The neighbours in a list.
 #[derive(Clone, Copy, Debug)]
-struct Link {
+struct ListNeighbors {
     before: u32,
     after: u32,
 }
@@ -306,7 +306,7 @@ impl Index {
 
     fn push(&mut self, message: UnexpectedMessage) {
         self.numbers += 1;
-        let link = Link {
+        let link = ListNeighbors {
             before: NONE,
             after: NONE,
         };
@@ -333,7 +333,7 @@ impl Index {
         let node = &mut self.nodes[at as usize];
         let (message, links) = (node.message.take(), node.links);
         let message = message.expect("only what is there is taken");
-        for (kind, Link { before, after }) in links.into_iter().enumerate() {
+        for (kind, ListNeighbors { before, after }) in links.into_iter().enumerate() {
             if !self.has_lists[kind] {
                 continue;
             }

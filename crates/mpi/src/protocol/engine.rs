@@ -41,7 +41,7 @@ use crate::channel::{Channel, ChannelEvent, Packet, PacketHeader, Settings, Toke
 use crate::exploration::is_explored;
 use crate::matching::{Matching, UnexpectedContent, UnexpectedMessage};
 use crate::protocol::defect::ProtocolDefects;
-use crate::protocol::flow_control::{FlowControl, Slot};
+use crate::protocol::flow_control::{FlowControl, PacketSlot};
 use crate::{Buffer, CallComparison, CallLog, Envelope, Error, Pattern};
 use causality::{CausalityRecord, find_causes};
 pub(crate) use collective::{
@@ -52,7 +52,7 @@ use flow_controlled::FlowLayer;
 use library::Library;
 use observation::RankObserver;
 use observe::SourceLocation;
-use operations::{Operation, Operations, Role};
+use operations::{OperationRecord, Operations, Role};
 pub(crate) use rare::RareState;
 pub(crate) use requests::RequestTable;
 pub(crate) use rma::{AccessCall, RemoteCall, WindowCalls, Windows, waits_least};
@@ -153,7 +153,7 @@ pub(crate) enum OperationState {
     /// A message that arrives or has arrived before its receive.
     Assembly(Box<flow_controlled::Assembly>),
     /// A packet that holds a resource until the packet has left.
-    Packet(Slot),
+    Packet(PacketSlot),
     /// The connection to a peer waits until the next packet to post is packed.
     Packing { peer: u32 },
     /// The rank matches an announcement of a peer; the answer leaves after that.

@@ -19,7 +19,9 @@ mod told;
 
 use std::collections::{BTreeMap, VecDeque};
 
-pub(crate) use connection::{Connection, Hold, MessageType, OutboundMessage, Slot};
+pub(crate) use connection::{
+    FlowControlledConnection, Hold, MessageType, OutboundMessage, PacketSlot,
+};
 pub use told::{ConnectionReport, FlowReport};
 
 use observe::Resource;
@@ -37,7 +39,7 @@ pub(crate) enum FlowAction {
     Post {
         peer: u32,
         packet: Packet,
-        slot: Option<Slot>,
+        slot: Option<PacketSlot>,
     },
     /// The message of an operation has left the program's memory.
     Finished(Token),
@@ -70,8 +72,8 @@ pub struct Taken {
 pub(crate) struct FlowControl {
     limits: Limits,
     costs: Costs,
-    shared: Shared,
-    connections: BTreeMap<u32, Box<Connection>>,
+    shared: SharedResources,
+    connections: BTreeMap<u32, Box<FlowControlledConnection>>,
     /// The connections that wait for packet buffers, in the order in which they began to.
     line: VecDeque<u32>,
     /// Memory in use for unexpected messages, in bytes, and its maximum so far.
@@ -90,7 +92,7 @@ struct Costs {
 
 /// Resources shared by the connections of a rank.
 #[derive(Clone, Debug)]
-struct Shared {
+struct SharedResources {
     /// Free packet buffers.
     buffers: Option<u32>,
     /// Packets and machines that each operation still waits for.
@@ -132,7 +134,7 @@ impl FlowControl {
                 posting: PostingCost::default(),
                 copy_bandwidth: f64::INFINITY,
             },
-            shared: Shared {
+            shared: SharedResources {
                 buffers: limits.buffers,
                 activities: BTreeMap::new(),
                 under_way: 0,
@@ -162,9 +164,9 @@ impl FlowControl {
         self.shared.effects.pop_front()
     }
 
-    fn connection(&mut self, peer: u32, now: f64) -> &mut Connection {
+    fn connection(&mut self, peer: u32, now: f64) -> &mut FlowControlledConnection {
         let limits = &self.limits;
-        let fresh = || Box::new(Connection::new(peer, limits, now));
+        let fresh = || Box::new(FlowControlledConnection::new(peer, limits, now));
         self.connections.entry(peer).or_insert_with(fresh)
     }
 
@@ -192,7 +194,7 @@ impl FlowControl {
     }
 
     /// Handles a packet that has left for good: frees its resource and continues waiting peers.
-    pub(crate) fn handle_left(&mut self, slot: Slot, now: f64) {
+    pub(crate) fn handle_left(&mut self, slot: PacketSlot, now: f64) {
         self.shared.under_way -= 1;
         match slot.hold {
             Hold::Nothing => {}
@@ -281,7 +283,7 @@ impl FlowControl {
     }
 
     /// All connections, by peer.
-    pub(crate) fn connections(&self) -> impl Iterator<Item = &Connection> {
+    pub(crate) fn connections(&self) -> impl Iterator<Item = &FlowControlledConnection> {
         self.connections.values().map(|connection| &**connection)
     }
 
@@ -315,7 +317,7 @@ impl FlowControl {
     }
 }
 
-impl Shared {
+impl SharedResources {
     /// One of the things that an operation waits for is over; with the last one the message has
     /// left.
     fn drop_activity(&mut self, operation: Token) {

@@ -34,7 +34,7 @@ struct SocketId {
 
 /// This end of a socket.
 #[derive(Debug)]
-struct End {
+struct SocketEnd {
     name: SocketId,
     /// The other end knows of the socket.
     is_known: bool,
@@ -59,7 +59,7 @@ struct ActiveConnection {
 
 /// A step that the process does when it has time.
 #[derive(Debug)]
-enum Task {
+enum SocketTask {
     Connect(SocketId),
     Accept(SocketId),
     Accepted(SocketId),
@@ -82,12 +82,12 @@ pub(super) struct Sockets {
     listens: bool,
     /// The number of the next own socket.
     next: u32,
-    ends: BTreeMap<ConnectionId, End>,
+    ends: BTreeMap<ConnectionId, SocketEnd>,
     names: BTreeMap<SocketId, ConnectionId>,
     in_use: BTreeMap<u32, ActiveConnection>,
     /// Data that came before the connection is in use here.
     early: BTreeMap<u32, VecDeque<Packet>>,
-    tasks: VecDeque<Task>,
+    tasks: VecDeque<SocketTask>,
     busy_until: f64,
     /// Ends at which there may be a message to read.
     readable: Vec<ConnectionId>,
@@ -123,7 +123,7 @@ impl Sockets {
     }
 
     fn add_socket(&mut self, connection: ConnectionId, name: SocketId) {
-        let end = End {
+        let end = SocketEnd {
             name,
             is_known: !name.is_own,
             reads: false,
@@ -135,7 +135,7 @@ impl Sockets {
         self.names.insert(name, connection);
     }
 
-    fn remove_socket(&mut self, connection: ConnectionId) -> Option<End> {
+    fn remove_socket(&mut self, connection: ConnectionId) -> Option<SocketEnd> {
         let end = self.ends.remove(&connection)?;
         self.names.remove(&end.name);
         let peer = end.name.peer;
@@ -160,7 +160,10 @@ impl Sockets {
         self.next = self.next.wrapping_add(1);
         self.add_socket(connection, name);
         let cost = connections(channel).connect_time;
-        if self.in_turn(channel, cost, Task::Connect(name)).is_some() {
+        if self
+            .in_turn(channel, cost, SocketTask::Connect(name))
+            .is_some()
+        {
             self.request_socket(channel, name);
         }
     }
@@ -325,15 +328,17 @@ impl Sockets {
         };
         let costs = connections(channel);
         let (cost, task) = match says {
-            ConnectionControl::Connect if self.listens => (costs.accept_time, Task::Accept(name)),
-            ConnectionControl::Connect => (0.0, Task::Accept(name)),
-            ConnectionControl::Accepted => (0.0, Task::Accepted(name)),
-            ConnectionControl::Refused => (0.0, Task::Refused(name)),
+            ConnectionControl::Connect if self.listens => {
+                (costs.accept_time, SocketTask::Accept(name))
+            }
+            ConnectionControl::Connect => (0.0, SocketTask::Accept(name)),
+            ConnectionControl::Accepted => (0.0, SocketTask::Accepted(name)),
+            ConnectionControl::Refused => (0.0, SocketTask::Refused(name)),
             ConnectionControl::Messages { after } => {
                 let messages = decode_messages(&packet.payload, after);
-                (costs.message_time, Task::Read(name, messages))
+                (costs.message_time, SocketTask::Read(name, messages))
             }
-            ConnectionControl::End => (0.0, Task::End(name)),
+            ConnectionControl::End => (0.0, SocketTask::End(name)),
         };
         match self.in_turn(channel, cost, task) {
             Some(task) => {
@@ -390,7 +395,12 @@ impl Sockets {
     }
 
     /// Returns the task if it can be done now; otherwise the task waits until the process has time.
-    fn in_turn(&mut self, channel: &dyn Channel, cost: f64, task: Task) -> Option<Task> {
+    fn in_turn(
+        &mut self,
+        channel: &dyn Channel,
+        cost: f64,
+        task: SocketTask,
+    ) -> Option<SocketTask> {
         let now = channel.now();
         let date = self.busy_until.max(now) + cost;
         if date <= now && self.tasks.is_empty() {
@@ -409,28 +419,32 @@ impl Sockets {
         }
     }
 
-    fn run_task(&mut self, channel: &dyn Channel, connector: &mut Connector, task: Task) {
+    fn run_task(&mut self, channel: &dyn Channel, connector: &mut Connector, task: SocketTask) {
         let now = channel.now();
         match task {
-            Task::Connect(name) => self.request_socket(channel, name),
-            Task::Accept(name) if !self.listens => say(channel, name, ConnectionControl::Refused),
-            Task::Accept(name) => {
+            SocketTask::Connect(name) => self.request_socket(channel, name),
+            SocketTask::Accept(name) if !self.listens => {
+                say(channel, name, ConnectionControl::Refused);
+            }
+            SocketTask::Accept(name) => {
                 let connection = connector.accept(now);
                 self.add_socket(connection, name);
                 say(channel, name, ConnectionControl::Accepted);
             }
-            Task::Accepted(name) => {
+            SocketTask::Accepted(name) => {
                 if let Some(&connection) = self.names.get(&name) {
                     connector.handle(now, connection, Input::ConnectDone);
                 }
             }
-            Task::Refused(name) => self.handle_refused(connector, now, name),
-            Task::Read(name, messages) => self.with_end(name, |end| end.messages.extend(messages)),
-            Task::End(name) => self.with_end(name, |end| end.has_ended = true),
+            SocketTask::Refused(name) => self.handle_refused(connector, now, name),
+            SocketTask::Read(name, messages) => {
+                self.with_end(name, |end| end.messages.extend(messages));
+            }
+            SocketTask::End(name) => self.with_end(name, |end| end.has_ended = true),
         }
     }
 
-    fn with_end(&mut self, name: SocketId, change: impl FnOnce(&mut End)) {
+    fn with_end(&mut self, name: SocketId, change: impl FnOnce(&mut SocketEnd)) {
         if let Some(&connection) = self.names.get(&name)
             && let Some(end) = self.ends.get_mut(&connection)
         {

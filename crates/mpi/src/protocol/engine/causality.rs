@@ -2,7 +2,7 @@
 
 use super::seen::ReturnedMessage;
 use super::tag_order::{MatchTable, note_match};
-use super::{Operation, OperationState, PreparedCall, RareState};
+use super::{OperationRecord, OperationState, PreparedCall, RareState};
 use crate::channel::{Channel, Token};
 use crate::exploration::{
     CausalityHooks, ExplorationFact, NotedOperation, SendCause, SendEnd, causality,
@@ -214,7 +214,7 @@ impl CausalityRecord {
         &mut self,
         channel: &dyn Channel,
         receive: Token,
-        (met, operation): (Envelope, &Operation),
+        (met, operation): (Envelope, &OperationRecord),
     ) {
         let Some(causes) = causality(channel) else {
             return;

@@ -30,7 +30,7 @@ use channel::FreshMemory;
 mod lanes;
 mod runner;
 
-use lanes::Position;
+use lanes::LanePosition;
 
 /// The first tag of collectives; lower tags belong to calls that make communicators and to
 /// exchanges between neighbours.
@@ -145,9 +145,9 @@ struct ScheduleState {
     /// Number of rounds of each lane.
     rounds: u32,
     /// The first lane, which has the number of the collective among all lanes.
-    first: Position,
+    first: LanePosition,
     /// The numbers and positions of the other lanes.
-    others: Vec<(u32, Position)>,
+    others: Vec<(u32, LanePosition)>,
     error: Option<Error>,
 }
 
@@ -368,7 +368,10 @@ impl Collectives {
         let index = self.add_lane(learner, None);
         for _ in 1..lanes {
             let lane = self.add_lane(learner, Some(index));
-            running.progress.others.push((lane, Position::default()));
+            running
+                .progress
+                .others
+                .push((lane, LanePosition::default()));
         }
         self.lanes[index as usize].running = Some(running);
         index
@@ -550,7 +553,7 @@ impl<'a> ScheduleExecutor<'a> {
                 fresh,
                 token,
                 rounds: (call.algorithm.rounds)(&call.call),
-                first: Position::default(),
+                first: LanePosition::default(),
                 others: Vec::new(),
                 error: None,
             },

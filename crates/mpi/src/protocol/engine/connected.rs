@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use super::{FlowLayer, OperationState, OutboundSend, ProtocolEngine};
 use crate::channel::{Channel, ChannelEvent, Packet, PacketHeader, Token};
 use crate::connection::Failure;
-use crate::protocol::flow_control::{Hold, Slot};
+use crate::protocol::flow_control::{Hold, PacketSlot};
 use crate::{Buffer, Error};
 
 /// The lost ranks, and the reasons; there are none unless ranks get connected.
@@ -102,14 +102,14 @@ impl ProtocolEngine {
             };
             (slot.peer == peer).then_some((token, slot))
         });
-        for (token, slot) in packets.collect::<Vec<(Token, Slot)>>() {
+        for (token, slot) in packets.collect::<Vec<(Token, PacketSlot)>>() {
             self.requests.operations.remove(token);
             let hold = match slot.hold {
                 // The connection that kept it is forgotten.
                 Hold::Reserved => Hold::Nothing,
                 other => other,
             };
-            let slot = Slot {
+            let slot = PacketSlot {
                 hold,
                 operation: None,
                 ..slot

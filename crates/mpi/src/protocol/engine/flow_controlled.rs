@@ -10,7 +10,7 @@ use super::{OperationState, ProtocolEngine, library};
 use crate::channel::{Channel, CreditReturn, Packet, PacketHeader, Token};
 use crate::matching::UnexpectedContent;
 use crate::protocol::flow_control::{FlowAction, FlowControl, MessageType, OutboundMessage};
-use crate::protocol::machine::receive::{Action, ReceiveEvent};
+use crate::protocol::machine::receive::{ReceiveAction, ReceiveEvent};
 use crate::{Buffer, Envelope};
 
 /// An eager message that arrives, or has arrived before its receive.
@@ -367,7 +367,7 @@ impl<'a> FlowLayer<'a> {
             } else {
                 ReceiveEvent::NoRoom
             };
-            if flow.step(source, event, now) == Action::CopyOut {
+            if flow.step(source, event, now) == ReceiveAction::CopyOut {
                 flow.consume_credits(source, 1, true, now);
                 self.engine.requests.operations.assembly(assembly).place = EagerPlace::Memory;
             }
@@ -406,7 +406,7 @@ impl<'a> FlowLayer<'a> {
         if complete {
             *flow.incoming(source, now) = None;
         }
-        if action == Action::Deliver {
+        if action == ReceiveAction::Deliver {
             self.complete(token);
         }
     }

@@ -10,7 +10,7 @@ use observe::SourceLocation;
 
 /// An operation, and true or false for the interest of the program in its end.
 #[derive(Clone, Debug)]
-pub(crate) struct Operation {
+pub(crate) struct OperationRecord {
     pub(super) state: OperationState,
     /// The line at which the program started the operation.
     pub(super) location: SourceLocation,
@@ -45,14 +45,14 @@ pub(super) enum Role {
 /// The operations of a rank, by token.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Operations {
-    places: Vec<Operation>,
+    places: Vec<OperationRecord>,
     /// The first free place.
     free: Option<Token>,
     /// Operations that are over, with a completion cost that is not paid.
     debts: u32,
 }
 
-impl Operation {
+impl OperationRecord {
     #[inline]
     const fn new(state: OperationState, location: SourceLocation) -> Self {
         Self {
@@ -90,7 +90,7 @@ impl Operations {
     /// Adds an operation.
     #[inline(always)]
     pub(super) fn insert(&mut self, state: OperationState, location: SourceLocation) -> Token {
-        let operation = Operation::new(state, location);
+        let operation = OperationRecord::new(state, location);
         if let Some(token) = self.free {
             let place = &mut self.places[token as usize];
             let OperationState::Free { next } = place.state else {
@@ -105,7 +105,7 @@ impl Operations {
     }
 
     #[cold]
-    fn push_place(&mut self, operation: Operation) -> Token {
+    fn push_place(&mut self, operation: OperationRecord) -> Token {
         if self.places.len() == self.places.capacity() {
             // Most ranks of a large run have one operation at a time.
             self.places.reserve_exact(self.places.len().max(1));
@@ -181,7 +181,7 @@ impl Operations {
     }
 
     /// Returns all places, used or free, in the order of their tokens.
-    pub(super) fn iter_places(&self) -> impl Iterator<Item = (Token, &Operation)> {
+    pub(super) fn iter_places(&self) -> impl Iterator<Item = (Token, &OperationRecord)> {
         (0..).zip(&self.places)
     }
 
@@ -322,7 +322,7 @@ impl Operations {
     #[cfg(test)]
     pub(super) fn with_places(count: usize) -> Self {
         let free = || {
-            Operation::new(
+            OperationRecord::new(
                 OperationState::Free { next: None },
                 SourceLocation::caller(),
             )
@@ -359,33 +359,33 @@ impl Operations {
 }
 
 impl Index<Token> for Operations {
-    type Output = Operation;
+    type Output = OperationRecord;
 
     #[inline]
-    fn index(&self, token: Token) -> &Operation {
+    fn index(&self, token: Token) -> &OperationRecord {
         &self.places[token as usize]
     }
 }
 
 impl IndexMut<Token> for Operations {
     #[inline]
-    fn index_mut(&mut self, token: Token) -> &mut Operation {
+    fn index_mut(&mut self, token: Token) -> &mut OperationRecord {
         &mut self.places[token as usize]
     }
 }
 
 impl Index<Token> for RequestTable {
-    type Output = Operation;
+    type Output = OperationRecord;
 
     #[inline]
-    fn index(&self, token: Token) -> &Operation {
+    fn index(&self, token: Token) -> &OperationRecord {
         &self.operations[token]
     }
 }
 
 impl IndexMut<Token> for RequestTable {
     #[inline]
-    fn index_mut(&mut self, token: Token) -> &mut Operation {
+    fn index_mut(&mut self, token: Token) -> &mut OperationRecord {
         &mut self.operations[token]
     }
 }

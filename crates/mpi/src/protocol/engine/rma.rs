@@ -24,7 +24,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::observation::post_event;
-use super::{Operation, OperationState, OutboundSend, ProtocolEngine, RequestTable, Role, Status};
+use super::{
+    OperationRecord, OperationState, OutboundSend, ProtocolEngine, RequestTable, Role, Status,
+};
 use crate::channel::{Channel, Packet, PacketHeader, Token};
 use crate::exploration::{ExplorationFact, note_bound, note_fact};
 use crate::protocol::flow_control::{MessageType, OutboundMessage};
@@ -33,7 +35,7 @@ use crate::rma::{
 };
 use crate::{Buffer, Envelope};
 pub(crate) use gates::waits_least;
-use gates::{GRANTED, GateKey, Request, TargetGate};
+use gates::{GRANTED, GateKey, TargetGate, TargetRequest};
 use target::{LockRequest, WindowLock};
 
 /// A call that waits for other ranks.
@@ -228,7 +230,7 @@ impl Windows {
     }
 
     /// Notes that the data of a send have left, or will never leave. Counts puts at their window.
-    pub(super) fn note_put_left(&mut self, send: &Operation, context: u32) {
+    pub(super) fn note_put_left(&mut self, send: &OperationRecord, context: u32) {
         if send.role == Role::Put
             && let Some(window) = self.find_window(context)
         {
@@ -384,7 +386,10 @@ impl<'a> WindowCalls<'a> {
         if waits_least || !is_told || length == 0 {
             let buffer = access.payload.clone();
             if waits_least {
-                let (gate, request) = (access.gate_key(), Request::Access(Box::new(access), 0));
+                let (gate, request) = (
+                    access.gate_key(),
+                    TargetRequest::Access(Box::new(access), 0),
+                );
                 self.send_to(gate, request);
             } else {
                 self.send_parts(&access, None, 0);
@@ -509,7 +514,7 @@ impl<'a> WindowCalls<'a> {
         let token = self.begin_remote(call, access.location);
         if waits_least(self.channel) {
             let gate = access.gate_key();
-            let request = Request::Access(Box::new(access), token);
+            let request = TargetRequest::Access(Box::new(access), token);
             self.send_to(gate, request);
         } else {
             self.send_read(&access, token);

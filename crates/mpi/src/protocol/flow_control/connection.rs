@@ -84,7 +84,7 @@ pub(crate) enum Hold {
 
 /// A packet under way, of which the end matters.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Slot {
+pub(crate) struct PacketSlot {
     pub(crate) peer: u32,
     pub(crate) hold: Hold,
     /// The operation that waits for the packet as one of its activities.
@@ -101,7 +101,7 @@ pub(crate) struct OutstandingEager {
 
 /// A virtual connection.
 #[derive(Clone, Debug)]
-pub(crate) struct Connection {
+pub(crate) struct FlowControlledConnection {
     pub(crate) peer: u32,
     pub(super) send: send::SendState,
     /// The date at which the send machine entered its state, if the machine waits there.
@@ -138,7 +138,7 @@ pub(crate) struct Connection {
     pub(super) in_line: bool,
 }
 
-impl Connection {
+impl FlowControlledConnection {
     pub(super) fn new(peer: u32, limits: &Limits, now: f64) -> Self {
         Self {
             peer,

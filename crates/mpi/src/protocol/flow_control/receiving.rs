@@ -3,12 +3,12 @@
 use super::FlowControl;
 use crate::channel::{Packet, PacketHeader, Token};
 use crate::protocol::defect::ProtocolDefect;
-use crate::protocol::machine::receive::{Action, ROWS, ReceiveEvent, ReceiveState};
+use crate::protocol::machine::receive::{ROWS, ReceiveAction, ReceiveEvent, ReceiveState};
 use crate::protocol::machine::take_transition;
 
 impl FlowControl {
     /// Executes a step of the machine of a connection. Returns the action.
-    pub(crate) fn step(&mut self, peer: u32, event: ReceiveEvent, now: f64) -> Action {
+    pub(crate) fn step(&mut self, peer: u32, event: ReceiveEvent, now: f64) -> ReceiveAction {
         let state = self.connection(peer, now).receive;
         let row = take_transition(ROWS, state, event, &mut self.taken.receive);
         self.connection(peer, now).receive = row.to;

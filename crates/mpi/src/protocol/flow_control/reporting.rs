@@ -1,11 +1,11 @@
 //! Running the machine that reports the used-up packets to the peer.
 
-use super::connection::{Connection, Hold, Slot};
+use super::connection::{FlowControlledConnection, Hold, PacketSlot};
 use super::sending::take_from;
-use super::{FlowControl, Shared};
+use super::{FlowControl, SharedResources};
 use crate::channel::{CreditReturn, PacketHeader};
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
-use crate::protocol::machine::credits::{Action, CreditEvent, CreditState, ROWS};
+use crate::protocol::machine::credits::{CreditAction, CreditEvent, CreditState, ROWS};
 use crate::protocol::machine::take_transition;
 use crate::{Buffer, Limits};
 
@@ -26,14 +26,14 @@ impl FlowControl {
             let row = take_transition(ROWS, connection.report, event, &mut taken.credits);
             // What is posted takes everything along: the state is the next one already.
             connection.report = row.to;
-            if row.action == Action::PostUpdate {
+            if row.action == CreditAction::PostUpdate {
                 connection.post_update(shared, &mut taken.credits);
             }
         }
     }
 }
 
-impl Connection {
+impl FlowControlledConnection {
     fn observe_report(
         &self,
         limits: &Limits,
@@ -70,7 +70,7 @@ impl Connection {
             || half(self.returned.bytes, limits.eager_bytes)
     }
 
-    fn post_update(&mut self, shared: &mut Shared, reports: &mut [u64]) {
+    fn post_update(&mut self, shared: &mut SharedResources, reports: &mut [u64]) {
         let hold = if shared.buffers.is_none() {
             Hold::Nothing
         } else if self.reserved > 0 {
@@ -80,7 +80,7 @@ impl Connection {
             take_from(&mut shared.buffers, 1);
             Hold::Pool
         };
-        let slot = Slot {
+        let slot = PacketSlot {
             peer: self.peer,
             hold,
             operation: None,

@@ -1,11 +1,12 @@
 //! Running the machine that sends: the answers to the questions of its states, and its actions.
 
 use super::{
-    Connection, Costs, FlowAction, FlowControl, Hold, MessageType, OutboundMessage, Shared, Slot,
+    Costs, FlowAction, FlowControl, FlowControlledConnection, Hold, MessageType, OutboundMessage,
+    PacketSlot, SharedResources,
 };
 use crate::channel::{Packet, PacketHeader, PostingCost};
 use crate::protocol::defect::ProtocolDefect;
-use crate::protocol::machine::send::{Action, ROWS, SendEvent, SendState, WAITS};
+use crate::protocol::machine::send::{ROWS, SendAction, SendEvent, SendState, WAITS};
 use crate::protocol::machine::take_transition;
 use crate::{Buffer, Limits};
 
@@ -34,9 +35,9 @@ impl FlowControl {
         while let Some(event) = connection.current_event(limits, costs, shared.buffers) {
             let row = take_transition(ROWS, connection.send, event, &mut taken.send);
             let action = if defects.has(ProtocolDefect::CreditNotTaken)
-                && row.action == Action::TakeCredit
+                && row.action == SendAction::TakeCredit
             {
-                Action::Nothing
+                SendAction::Nothing
             } else {
                 row.action
             };
@@ -59,7 +60,7 @@ impl FlowControl {
     }
 }
 
-impl Connection {
+impl FlowControlledConnection {
     /// Returns the event of the present state of the machine; `None` if the machine waits.
     pub(super) fn current_event(
         &self,
@@ -229,18 +230,18 @@ impl Connection {
     fn act(
         &mut self,
         (limits, costs): (&Limits, &Costs),
-        shared: &mut Shared,
-        action: Action,
+        shared: &mut SharedResources,
+        action: SendAction,
         reports: &mut [u64],
     ) {
         match action {
-            Action::Nothing => {}
-            Action::TakeMessage => {
+            SendAction::Nothing => {}
+            SendAction::TakeMessage => {
                 let next = self.answers.pop_front();
                 self.message = next.or_else(|| self.queue.pop_front());
             }
-            Action::ConvertToRts => self.convert(limits, shared),
-            Action::TakeBuffer => {
+            SendAction::ConvertToRts => self.convert(limits, shared),
+            SendAction::TakeBuffer => {
                 let hold = self.control_buffer(shared.buffers);
                 self.hold = hold.expect("a buffer was seen to be free");
                 match self.hold {
@@ -249,8 +250,8 @@ impl Connection {
                     Hold::Pool => take_from(&mut shared.buffers, 1),
                 }
             }
-            Action::TakeCredit => take_from(&mut self.credits, 1),
-            Action::DropMessage => {
+            SendAction::TakeCredit => take_from(&mut self.credits, 1),
+            SendAction::DropMessage => {
                 self.withdrawn = false;
                 self.message = None;
                 match std::mem::replace(&mut self.hold, Hold::Nothing) {
@@ -259,7 +260,7 @@ impl Connection {
                     Hold::Pool => shared.give_back(1),
                 }
             }
-            Action::StartPacking => {
+            SendAction::StartPacking => {
                 let packets = match self.send {
                     SendState::Pack => 1,
                     _ => self.batch(limits),
@@ -268,28 +269,28 @@ impl Connection {
                 self.packed = false;
                 shared.effects.push_back(FlowAction::Pack { peer, seconds });
             }
-            Action::TakeBuffers => {
+            SendAction::TakeBuffers => {
                 let count = self.batch(limits);
                 take_from(&mut shared.buffers, count);
                 self.fixed = Some(count);
             }
-            Action::TakeCredits => {
+            SendAction::TakeCredits => {
                 let count = self.batch(limits);
                 take_from(&mut self.credits, count);
                 self.fixed = Some(count);
             }
-            Action::PostControl => self.post_first(limits, shared, reports),
-            Action::PostBatch => {
+            SendAction::PostControl => self.post_first(limits, shared, reports),
+            SendAction::PostBatch => {
                 for _ in 0..self.batch(limits) {
                     self.post_next(limits, shared, reports);
                 }
                 self.fixed = None;
             }
-            Action::DropActivity => {
+            SendAction::DropActivity => {
                 let operation = self.current().operation;
                 shared.drop_activity(operation.expect("data belong to an operation"));
             }
-            Action::FinishMessage => {
+            SendAction::FinishMessage => {
                 let operation = self.current().operation;
                 let operation = operation.expect("a message belongs to an operation");
                 shared.effects.push_back(FlowAction::Finished(operation));
@@ -298,7 +299,7 @@ impl Connection {
     }
 
     /// Announces an eager message instead of sending it.
-    fn convert(&mut self, limits: &Limits, shared: &mut Shared) {
+    fn convert(&mut self, limits: &Limits, shared: &mut SharedResources) {
         let message = self
             .message
             .as_mut()
@@ -328,7 +329,7 @@ impl Connection {
         shared.effects.push_back(FlowAction::Converted(send));
     }
 
-    fn post_first(&mut self, limits: &Limits, shared: &mut Shared, reports: &mut [u64]) {
+    fn post_first(&mut self, limits: &Limits, shared: &mut SharedResources, reports: &mut [u64]) {
         let message = self.message.as_mut().expect("there is a CAR to post");
         let length = message.payload.len();
         let whole = length <= limits.packet_max();
@@ -365,7 +366,7 @@ impl Connection {
         };
         message.sent = payload.len();
         message.whole = whole;
-        let slot = Slot {
+        let slot = PacketSlot {
             peer: self.peer,
             hold: self.hold,
             operation: activity,
@@ -374,7 +375,7 @@ impl Connection {
         self.post_packet(shared, header, payload, slot, reports);
     }
 
-    fn post_next(&mut self, limits: &Limits, shared: &mut Shared, reports: &mut [u64]) {
+    fn post_next(&mut self, limits: &Limits, shared: &mut SharedResources, reports: &mut [u64]) {
         let message = self.message.as_mut().expect("there is a CAR to post");
         let offset = message.sent;
         let payload = message.payload.copy_range(offset, limits.packet_max());
@@ -399,7 +400,7 @@ impl Connection {
         } else {
             Hold::Pool
         };
-        let slot = Slot {
+        let slot = PacketSlot {
             peer: self.peer,
             hold,
             operation: activity,
@@ -410,10 +411,10 @@ impl Connection {
     /// Posts a packet, which carries the pending report to the peer.
     pub(super) fn post_packet(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut SharedResources,
         header: PacketHeader,
         payload: Buffer,
-        slot: Slot,
+        slot: PacketSlot,
         reports: &mut [u64],
     ) {
         let matters = slot.hold != Hold::Nothing || slot.operation.is_some();
@@ -432,7 +433,7 @@ impl Connection {
     }
 }
 
-impl Shared {
+impl SharedResources {
     /// Puts buffers back.
     pub(super) fn give_back(&mut self, count: u32) {
         if let Some(free) = &mut self.buffers {

@@ -1,7 +1,7 @@
 //! Counters that would go below 0, or above their limit, end the run: such counts are internal
 //! errors (M-13).
 
-use super::{FlowControl, Hold, Slot};
+use super::{FlowControl, Hold, PacketSlot};
 use crate::Limits;
 use crate::channel::CreditReturn;
 
@@ -40,7 +40,7 @@ fn m13_outstanding_messages_are_never_below_0() {
 fn m13_activities_are_never_below_0() {
     let mut flow = limited();
     flow.shared.under_way = 1;
-    let slot = Slot {
+    let slot = PacketSlot {
         peer: 1,
         hold: Hold::Nothing,
         operation: Some(7),

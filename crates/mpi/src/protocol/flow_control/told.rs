@@ -41,7 +41,7 @@ pub struct ConnectionReport {
 impl FlowControl {
     /// Returns the report up to now.
     pub(crate) fn flow_report(&self, now: f64) -> FlowReport {
-        let connection = |connection: &super::Connection| {
+        let connection = |connection: &super::FlowControlledConnection| {
             // In the order of `send::WAITS`.
             let [
                 idle,

@@ -28,7 +28,7 @@ pub(crate) enum CreditEvent {
 
 /// Action of a transition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Action {
+pub(crate) enum CreditAction {
     Nothing,
     PostUpdate,
 }
@@ -41,8 +41,8 @@ pub(crate) const WAITS: [CreditState; 3] = [
 ];
 
 #[rustfmt::skip]
-pub(crate) const ROWS: &[TransitionRow<CreditState, CreditEvent, Action>] = {
-    use Action as A;
+pub(crate) const ROWS: &[TransitionRow<CreditState, CreditEvent, CreditAction>] = {
+    use CreditAction as A;
     use CreditEvent as E;
     use CreditState as S;
     &[

@@ -42,7 +42,7 @@ pub(crate) enum ReceiveEvent {
 
 /// Action of a transition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Action {
+pub(crate) enum ReceiveAction {
     Nothing,
     OpenFlow,
     StartData,
@@ -67,8 +67,8 @@ pub(crate) const WAITS: [ReceiveState; 3] = [
 ];
 
 #[rustfmt::skip]
-pub(crate) const ROWS: &[TransitionRow<ReceiveState, ReceiveEvent, Action>] = {
-    use Action as A;
+pub(crate) const ROWS: &[TransitionRow<ReceiveState, ReceiveEvent, ReceiveAction>] = {
+    use ReceiveAction as A;
     use ReceiveEvent as E;
     use ReceiveState as S;
     &[

@@ -62,7 +62,7 @@ pub(crate) enum SendEvent {
 
 /// Action of a transition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Action {
+pub(crate) enum SendAction {
     Nothing,
     TakeMessage,
     ConvertToRts,
@@ -90,8 +90,8 @@ pub(crate) const WAITS: [SendState; 7] = [
 ];
 
 #[rustfmt::skip]
-pub(crate) const ROWS: &[TransitionRow<SendState, SendEvent, Action>] = {
-    use Action as A;
+pub(crate) const ROWS: &[TransitionRow<SendState, SendEvent, SendAction>] = {
+    use SendAction as A;
     use SendEvent as E;
     use SendState as S;
     &[

@@ -16,7 +16,7 @@ use crate::channel::Token;
 
 /// The position in a lane of a schedule.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Position {
+pub(super) struct LanePosition {
     pub(super) round: u32,
     /// Number of steps of the round that are over.
     pub(super) done: u32,
@@ -24,7 +24,7 @@ pub(super) struct Position {
 
 impl ScheduleState {
     /// Returns the position in a lane.
-    fn position(&mut self, lane: usize) -> &mut Position {
+    fn position(&mut self, lane: usize) -> &mut LanePosition {
         match lane.checked_sub(1) {
             None => &mut self.first,
             Some(other) => &mut self.others[other].1,
@@ -40,7 +40,7 @@ impl ScheduleState {
 
 impl Collectives {
     /// Returns true if a lane does not wait.
-    fn is_ready(&self, progress: &ScheduleState, number: u32, position: Position) -> bool {
+    fn is_ready(&self, progress: &ScheduleState, number: u32, position: LanePosition) -> bool {
         match self.lanes[number as usize].requests.waits_for {
             NO_SLOT => true,
             JOIN => progress.round() >= position.round,
@@ -152,7 +152,7 @@ impl ScheduleExecutor<'_> {
                 *running.progress.position(lane) = position;
                 return false;
             }
-            position = Position {
+            position = LanePosition {
                 round: position.round + 1,
                 done: 0,
             };

@@ -30,7 +30,7 @@ pub(super) type GateKey = (u32, bool);
 
 /// A request of the program to a target.
 #[derive(Clone, Debug)]
-pub(super) enum Request {
+pub(super) enum TargetRequest {
     /// An access, and the operation of one with a result.
     Access(Box<AccessCall>, Token),
     /// A request without data. The second number is the note of the request as a send; true if the
@@ -40,11 +40,11 @@ pub(super) enum Request {
 
 /// An entry in the queue of a gate.
 #[derive(Clone, Debug)]
-enum Entry {
+enum GateEntry {
     /// An epoch begins; the note of the receive of the post.
     Start(Option<u32>),
     /// A request, and the cause of the call.
-    Request(Option<SendCause>, Request),
+    Request(Option<SendCause>, TargetRequest),
 }
 
 /// The requests of this rank to one target, and the posts of the target.
@@ -54,7 +54,7 @@ pub(super) struct TargetGate {
     posts: VecDeque<u32>,
     /// The step of the post of the present epoch.
     opened: u32,
-    queue: VecDeque<Entry>,
+    queue: VecDeque<GateEntry>,
 }
 
 impl Default for TargetGate {
@@ -126,7 +126,7 @@ impl WindowCalls<'_> {
                 window.updated.remove(&peer);
             }
             let note = self.note_send((peer, COMPLETE), location);
-            let request = Request::Control(RmaCall::Complete, 0, note, true);
+            let request = TargetRequest::Control(RmaCall::Complete, 0, note, true);
             self.send_to((peer, false), request);
         }
     }
@@ -165,7 +165,7 @@ impl WindowCalls<'_> {
             window.locked.insert(peer, lock);
         }
         self.control_rma(peer, (RmaCall::Lock { exclusive }, GRANTED));
-        self.queue_entry((peer, true), Entry::Start(notes.first().copied()));
+        self.queue_entry((peer, true), GateEntry::Start(notes.first().copied()));
     }
 
     /// Asks a target for the end of an epoch, or of the accesses so far.
@@ -193,7 +193,7 @@ impl WindowCalls<'_> {
         let key = (peer, is_lock);
         let window = self.find_window();
         let is_plain = window.is_some_and(|window| window.plain.remove(&key));
-        self.send_to(key, Request::Control(call, token, note, is_plain));
+        self.send_to(key, TargetRequest::Control(call, token, note, is_plain));
     }
 
     /// Begins an exposure epoch, which ends when these ranks have completed.
@@ -282,7 +282,7 @@ impl WindowCalls<'_> {
     /// the receives of their posts, if any.
     fn close_gates(&mut self, peers: &[u32], notes: &[u32]) {
         for (place, &peer) in peers.iter().enumerate() {
-            let start = Entry::Start(notes.get(place).copied());
+            let start = GateEntry::Start(notes.get(place).copied());
             self.queue_entry((peer, false), start);
         }
     }
@@ -291,7 +291,7 @@ impl WindowCalls<'_> {
         Some(self.find_window()?.gates.entry(key).or_default())
     }
 
-    fn queue_entry(&mut self, key: GateKey, entry: Entry) {
+    fn queue_entry(&mut self, key: GateKey, entry: GateEntry) {
         if let Some(gate) = self.make_gate(key) {
             gate.queue.push_back(entry);
         }
@@ -299,8 +299,8 @@ impl WindowCalls<'_> {
     }
 
     /// Sends a request of the program to a target when the target permits accesses.
-    pub(super) fn send_to(&mut self, key: GateKey, request: Request) {
-        if let Request::Access(access, _) = &request {
+    pub(super) fn send_to(&mut self, key: GateKey, request: TargetRequest) {
+        if let TargetRequest::Access(access, _) = &request {
             if !access.is_update() {
                 let window = self.find_window();
                 window.map(|window| window.plain.insert(key));
@@ -309,7 +309,7 @@ impl WindowCalls<'_> {
             }
         }
         let cause = causality(self.channel).map(|causes| causes.send_cause());
-        self.queue_entry(key, Entry::Request(cause, request));
+        self.queue_entry(key, GateEntry::Request(cause, request));
     }
 
     /// Sends the requests that a target permits.
@@ -318,14 +318,14 @@ impl WindowCalls<'_> {
         while let Some(gate) = self.make_gate(key) {
             match gate.queue.pop_front() {
                 None => return,
-                Some(Entry::Start(note)) => {
+                Some(GateEntry::Start(note)) => {
                     let Some(post) = gate.posts.pop_front() else {
-                        return gate.queue.push_front(Entry::Start(note));
+                        return gate.queue.push_front(GateEntry::Start(note));
                     };
                     gate.opened = post;
                     self.note_permitted(note, key, post);
                 }
-                Some(Entry::Request(cause, request)) => {
+                Some(GateEntry::Request(cause, request)) => {
                     let arrival = gate.opened;
                     if let Some((cause, causes)) = cause.zip(causes) {
                         causes.set_send_cause(Some(SendCause { arrival, ..cause }));
@@ -382,14 +382,14 @@ impl WindowCalls<'_> {
         }
     }
 
-    fn send_request(&mut self, peer: u32, request: Request) {
+    fn send_request(&mut self, peer: u32, request: TargetRequest) {
         let channel = self.channel;
         match request {
-            Request::Access(access, token) if access.call.is_answered() => {
+            TargetRequest::Access(access, token) if access.call.is_answered() => {
                 self.send_read(&access, token);
             }
-            Request::Access(access, _) => self.send_parts(&access, None, 0),
-            Request::Control(call, operation, note, is_plain) => {
+            TargetRequest::Access(access, _) => self.send_parts(&access, None, 0),
+            TargetRequest::Control(call, operation, note, is_plain) => {
                 if let Some((note, causes)) = note.zip(causality(channel)) {
                     causes.note_fact(ExplorationFact::SendResumed(note));
                 }

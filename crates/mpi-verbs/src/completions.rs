@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use rdma::{RegionMemory, WcOpcode, WcStatus, WorkCompletion};
 
-use super::device::{Device, DeviceEvent, Source, sent};
+use super::device::{AnnouncedMessage, Device, DeviceEvent, sent};
 use super::link::{LinkStage, Then};
 use crate::wire::{self, FrameHead, HEAD_MAX, RdmaExtension};
 use channel::{Buffer, ChannelEvent, CreditReturn, Failure, Packet, PacketHeader, Token};
@@ -337,7 +337,7 @@ impl Device {
     fn note_memory(&mut self, peer: u32, header: &PacketHeader, extension: &RdmaExtension) {
         match *header {
             PacketHeader::Rts { send, .. } if extension.memory.is_some() || extension.phantom => {
-                let source = Source {
+                let source = AnnouncedMessage {
                     memory: extension.memory,
                     is_phantom: extension.phantom,
                 };

@@ -13,10 +13,10 @@ use rdma::{
     QueuePair, RecvRequest, RegionMemory, Verbs, VerbsError, WorkCompletion,
 };
 
-use super::link::{Link, LinkId, LinkStage, PendingPost, Then, WriteSource};
+use super::link::{LinkId, LinkStage, PeerLink, PendingPost, Then, WriteSource};
 use super::memory::MessageMemory;
 use super::options::Options;
-use super::registrations::Origin;
+use super::registrations::SendOrigin;
 use crate::wire::Memory;
 use channel::{ChannelEvent, Failure, Packet, Token};
 
@@ -77,14 +77,14 @@ impl ReceiveRegion {
 #[derive(Debug)]
 pub(crate) struct Offer {
     /// Memory of the message, if the peer may fetch the message.
-    pub(crate) memory: Option<(Origin, MemoryRegion)>,
+    pub(crate) memory: Option<(SendOrigin, MemoryRegion)>,
     pub(crate) is_phantom: bool,
     pub(crate) length: u64,
 }
 
 /// A message that a peer has announced.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct AnnouncedMessage {
     pub(crate) memory: Option<Memory>,
     pub(crate) is_phantom: bool,
 }
@@ -113,7 +113,7 @@ pub struct Device {
     pub(crate) max_message: u64,
     pub(crate) shared_cqs: Vec<SharedCq>,
     /// All connections, including those that are being closed, by the number of the queue pair.
-    pub(crate) links: BTreeMap<u32, Link>,
+    pub(crate) links: BTreeMap<u32, PeerLink>,
     /// Connections that are not being closed.
     pub(crate) current: BTreeMap<LinkId, u32>,
     pub(crate) buffers: Option<SendBuffers>,
@@ -121,7 +121,7 @@ pub struct Device {
     /// Messages that we have announced, by peer and our operation.
     pub(crate) offers: BTreeMap<RendezvousKey, Offer>,
     /// Messages that peers have announced, by peer and operation of the peer.
-    pub(crate) sources: BTreeMap<RendezvousKey, Source>,
+    pub(crate) sources: BTreeMap<RendezvousKey, AnnouncedMessage>,
     /// The lengths of messages that are about to be cleared, by peer and our operation.
     pub(crate) expected: BTreeMap<RendezvousKey, u64>,
     /// Where messages arrive, by peer and our operation.
@@ -223,7 +223,7 @@ impl Device {
         self.current.insert(link, qp.qp_num);
         self.links.insert(
             qp.qp_num,
-            Link {
+            PeerLink {
                 peer,
                 qp,
                 shared,
@@ -413,7 +413,7 @@ impl Device {
             .current
             .get(&link)
             .and_then(|number| self.links.get(number));
-        link.is_none_or(Link::is_drained)
+        link.is_none_or(PeerLink::is_drained)
     }
 
     /// Closes a connection. Posted requests still leave. The number may be used again.
@@ -547,7 +547,7 @@ impl Device {
                 vec![qp.qp_num]
             }
             AsyncEvent::CqErr(cq) => {
-                let uses = |link: &&Link| self.shared_cqs[link.shared].cq == cq;
+                let uses = |link: &&PeerLink| self.shared_cqs[link.shared].cq == cq;
                 let links = self.links.values().filter(uses);
                 links.map(|link| link.qp.qp_num).collect()
             }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use rdma::{Endpoint, MemoryRegion, QueuePair};
 
-use super::registrations::Origin;
+use super::registrations::SendOrigin;
 use crate::wire::{FrameHeaderBytes, Memory};
 use channel::{Buffer, Token};
 
@@ -69,7 +69,7 @@ pub(crate) enum PendingPost {
 #[derive(Debug)]
 pub(crate) enum WriteSource {
     /// In memory that the adapter reads.
-    Region(Origin, MemoryRegion),
+    Region(SendOrigin, MemoryRegion),
     /// In a buffer that the adapter takes with the request.
     Inline(Buffer),
 }
@@ -82,14 +82,14 @@ pub(crate) enum Then {
     /// A packet buffer is free.
     Buffer(u32, Option<Token>),
     /// A message has left.
-    Written(Origin, Option<Token>),
+    Written(SendOrigin, Option<Token>),
     /// A message has been fetched for this receive.
     Read(Token),
 }
 
 /// A connection.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct PeerLink {
     pub(crate) peer: u32,
     pub(crate) qp: QueuePair,
     /// Index of the completion queue.
@@ -112,7 +112,7 @@ pub(crate) struct Link {
     pub(crate) is_closing: bool,
 }
 
-impl Link {
+impl PeerLink {
     /// Returns true if everything that was to be sent has arrived.
     pub(crate) fn is_drained(&self) -> bool {
         self.pending.is_empty() && self.posted.is_empty()

@@ -13,7 +13,7 @@ use rdma::{
 use super::bounce_buffers::BounceBuffers;
 use super::device::{Device, ReceiveRegion};
 use super::options::{Options, Rendezvous};
-use super::registrations::{Origin, RegistrationCache};
+use super::registrations::{RegistrationCache, SendOrigin};
 
 /// The memory of a device: registrations of messages, and memory for their copies.
 #[derive(Debug)]
@@ -61,14 +61,14 @@ impl MessageMemory {
         &mut self,
         memory: &Rc<Vec<u8>>,
         length: u64,
-    ) -> Result<(Origin, MemoryRegion), RegisterError> {
+    ) -> Result<(SendOrigin, MemoryRegion), RegisterError> {
         // A message as short as a packet is copied, as packets are.
         let is_short = length <= self.capacity;
         if self.copies.accepts_length(length) && (is_short || self.registrations.is_new(memory)) {
             let bytes = usize::try_from(length).map_or(&memory[..], |length| &memory[..length]);
             if let Some(region) = self.copies.take_region(&*self.verbs, length) {
                 if self.verbs.write_mr(&region, 0, bytes).is_ok() {
-                    return Ok((Origin::Copy(region), region));
+                    return Ok((SendOrigin::Copy(region), region));
                 }
                 self.copies.give_back(&*self.verbs, region);
             }
@@ -83,10 +83,10 @@ impl MessageMemory {
     }
 
     /// A message has left.
-    pub(crate) fn give_back(&mut self, origin: Origin) {
+    pub(crate) fn give_back(&mut self, origin: SendOrigin) {
         match origin {
-            Origin::Own(key) => self.registrations.give_back(&*self.verbs, key),
-            Origin::Copy(region) => self.copies.give_back(&*self.verbs, region),
+            SendOrigin::Own(key) => self.registrations.give_back(&*self.verbs, key),
+            SendOrigin::Copy(region) => self.copies.give_back(&*self.verbs, region),
         }
     }
 

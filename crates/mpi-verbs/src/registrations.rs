@@ -26,7 +26,7 @@ pub(crate) type Key = usize;
 
 /// Where the adapter finds a message that is sent.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Origin {
+pub(crate) enum SendOrigin {
     /// In the memory of the message, which is registered.
     Own(Key),
     /// In a copy of the message.
@@ -37,7 +37,7 @@ pub(crate) enum Origin {
 const NOTED: usize = 1024;
 
 #[derive(Debug)]
-struct Entry {
+struct Registration {
     region: MemoryRegion,
     memory: Weak<Vec<u8>>,
     users: u32,
@@ -52,7 +52,7 @@ pub(crate) struct RegistrationCache {
     most: usize,
     most_bytes: u64,
     /// Never iterated over for anything that depends on the order.
-    entries: BTreeMap<Key, Entry>,
+    entries: BTreeMap<Key, Registration>,
     /// Memory that was sent once. The memory may be gone, but its address is not given to other
     /// memory while the entry exists.
     noted: BTreeMap<Key, Weak<Vec<u8>>>,
@@ -104,14 +104,14 @@ impl RegistrationCache {
         &mut self,
         verbs: &dyn Verbs,
         memory: &Rc<Vec<u8>>,
-    ) -> Result<(Origin, MemoryRegion), RegisterError> {
+    ) -> Result<(SendOrigin, MemoryRegion), RegisterError> {
         self.uses += 1;
         let key = Rc::as_ptr(memory).addr();
         if let Some(entry) = self.entries.get_mut(&key) {
             self.found += 1;
             entry.users += 1;
             entry.last_use = self.uses;
-            return Ok((Origin::Own(key), entry.region));
+            return Ok((SendOrigin::Own(key), entry.region));
         }
         self.drop_unowned_regions(verbs);
         let (pd, access) = (self.pd, self.access);
@@ -124,14 +124,14 @@ impl RegistrationCache {
         };
         self.made += 1;
         self.bytes += region.length;
-        let entry = Entry {
+        let entry = Registration {
             region,
             memory: Rc::downgrade(memory),
             users: 1,
             last_use: self.uses,
         };
         self.entries.insert(key, entry);
-        Ok((Origin::Own(key), region))
+        Ok((SendOrigin::Own(key), region))
     }
 
     /// One use of a registration is over.

@@ -18,7 +18,7 @@ use std::rc::Rc;
 
 use rdma::{MemoryRegion, Operation, Payload, SendFlags, SendRequest, Sge};
 
-use super::device::{Device, Offer, ReceiveRegion, RendezvousKey, Source, sent};
+use super::device::{AnnouncedMessage, Device, Offer, ReceiveRegion, RendezvousKey, sent};
 use super::link::{LinkId, LinkStage, PendingPost, Then, WriteSource};
 use super::options::Rendezvous;
 use crate::wire::{self, FrameHead, Memory, RdmaExtension};
@@ -179,7 +179,7 @@ impl Device {
         if length <= self.options.capacity() {
             return self.queue_frame(number, packet, &RdmaExtension::default());
         }
-        let source = source.unwrap_or(Source {
+        let source = source.unwrap_or(AnnouncedMessage {
             memory: None,
             is_phantom: false,
         });

@@ -129,7 +129,7 @@ impl fmt::Display for FrameError {
 
 /// Layout of the frames of a kind.
 #[derive(Clone, Copy)]
-struct Shape {
+struct FrameShape {
     envelope: bool,
     operation: bool,
     numbers: usize,
@@ -145,7 +145,7 @@ const BYE: u8 = 18;
 
 /// The shape of each kind, at the index of its number less one.
 #[rustfmt::skip]
-const SHAPES: [Shape; 18] = [
+const SHAPES: [FrameShape; 18] = [
     /* 1 Eager */          shape(true, false, 0, PAYLOAD_MAX, IS_READY | IS_PHANTOM),
     /* 2 Rts */            shape(true, true, 1, 0, IS_READY | IS_DETACHED | IS_PHANTOM | HAS_MEMORY),
     /* 3 Detached */       shape(true, false, 0, PAYLOAD_MAX, IS_READY | IS_PHANTOM),
@@ -166,8 +166,8 @@ const SHAPES: [Shape; 18] = [
     /* 18 bye */           shape(false, false, 0, 0, 0),
 ];
 
-const fn shape(envelope: bool, operation: bool, numbers: usize, max: u64, flags: u8) -> Shape {
-    Shape {
+const fn shape(envelope: bool, operation: bool, numbers: usize, max: u64, flags: u8) -> FrameShape {
+    FrameShape {
         envelope,
         operation,
         numbers,
@@ -513,7 +513,7 @@ pub fn decode(bytes: &[u8]) -> Result<Option<(FrameHead, u64, usize)>, FrameErro
 type Read = Result<(HeaderFields, u64, Option<CreditReturn>, RdmaExtension), FrameError>;
 
 /// Reads a complete head; `None` if the head is not complete.
-fn read_head(head: &[u8], shape: &Shape) -> Option<Read> {
+fn read_head(head: &[u8], shape: &FrameShape) -> Option<Read> {
     let (&[kind, flags, zero, zero_too], rest) = head.split_first_chunk()?;
     let mut reader = Reader(rest);
     let mut fields = HeaderFields {

@@ -140,7 +140,7 @@ impl Completions {
 
 /// A queue pair with its place in the lists of the adapter.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Slot {
+struct QueuePairSlot {
     qp: AnyQueuePair,
     is_ready: bool,
     /// Time of the queue pair in the list of timeouts, not later than its next timeout.
@@ -160,7 +160,7 @@ pub struct ChannelAdapter {
     regions: Regions,
     completions: Completions,
     /// By their numbers from [`FIRST_QP`] on.
-    qps: Vec<Option<Slot>>,
+    qps: Vec<Option<QueuePairSlot>>,
     /// Positions of queue pairs that may have a packet to send.
     ready: VecDeque<u32>,
     /// Times and positions.
@@ -355,7 +355,7 @@ impl ChannelAdapter {
     fn end_queue_pairs(&mut self) {
         while let Some(cq) = self.completions.overflowed.pop() {
             for position in 0..self.qps.len() {
-                let uses = |slot: &Slot| {
+                let uses = |slot: &QueuePairSlot| {
                     let init = slot.qp.init();
                     init.send_cq == cq || init.recv_cq == cq
                 };

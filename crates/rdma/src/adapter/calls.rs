@@ -1,7 +1,7 @@
 //! The calls of [`Verbs`](crate::Verbs) on a channel adapter, and the reasons to refuse a call.
 
 use super::completion_ring::CompletionRing;
-use super::{AdapterParts, ChannelAdapter, FIRST_QP, Slot};
+use super::{AdapterParts, ChannelAdapter, FIRST_QP, QueuePairSlot};
 use crate::qp::{AnyQueuePair, DatagramQueuePair, RcQueuePair};
 use crate::{
     Access, AsyncEvent, CompletionQueue, DatagramRequest, Gid, GidType, MemoryRegion,
@@ -69,7 +69,7 @@ impl ChannelAdapter {
         Ok(())
     }
 
-    fn slots(&self) -> impl Iterator<Item = &Slot> {
+    fn slots(&self) -> impl Iterator<Item = &QueuePairSlot> {
         self.qps.iter().flatten()
     }
 
@@ -157,7 +157,8 @@ impl ChannelAdapter {
     }
 
     pub(crate) fn destroy_cq(&mut self, cq: CompletionQueue) -> Result<(), VerbsError> {
-        let uses = |slot: &Slot| slot.qp.init().send_cq == cq || slot.qp.init().recv_cq == cq;
+        let uses =
+            |slot: &QueuePairSlot| slot.qp.init().send_cq == cq || slot.qp.init().recv_cq == cq;
         if self.slots().any(uses) {
             return busy("completion queue");
         }
@@ -229,7 +230,7 @@ impl ChannelAdapter {
         if free.is_none() {
             self.qps.push(None);
         }
-        self.qps[position] = Some(Slot {
+        self.qps[position] = Some(QueuePairSlot {
             qp: make(handle),
             is_ready: false,
             timeout: None,

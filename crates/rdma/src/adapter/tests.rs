@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Bytes of a queue pair in the adapter's list, which may have twice as many places as needed.
-const LISTED: usize = 2 * size_of::<Option<Slot>>();
+const LISTED: usize = 2 * size_of::<Option<QueuePairSlot>>();
 
 /// A queue pair that is connected to itself.
 fn connected(adapter: &mut ChannelAdapter, init: &QpInitAttributes) -> QueuePair {
@@ -142,7 +142,7 @@ fn message_sequence_numbers_have_24_bits() {
         (0x7F_FFFF, 0x80_0000),
         (0xFF_FFFF, 0),
     ] {
-        let Some(Slot {
+        let Some(QueuePairSlot {
             qp: AnyQueuePair::Rc(pair),
             ..
         }) = &mut adapter.qps[0]

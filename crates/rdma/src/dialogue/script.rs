@@ -109,7 +109,7 @@ impl Dialogue {
     pub fn from_script(text: &str, parameters: &DialogueParameters) -> Result<Self, String> {
         let mut dialogue = Self::new(parameters);
         for (number, text) in (1..).zip(text.lines()) {
-            let line = Line {
+            let line = ScriptLine {
                 words: text.split_ascii_whitespace().collect(),
                 parameters,
             };
@@ -121,12 +121,12 @@ impl Dialogue {
 }
 
 /// A line of a script; functions return `None` if a word is missing or unknown.
-struct Line<'a> {
+struct ScriptLine<'a> {
     words: Vec<&'a str>,
     parameters: &'a DialogueParameters,
 }
 
-impl Line<'_> {
+impl ScriptLine<'_> {
     fn add_to(&self, dialogue: &mut Dialogue) -> Option<()> {
         let number = |at: usize| self.number(self.words.get(at)?);
         let word = |at: usize| self.words.get(at).copied();

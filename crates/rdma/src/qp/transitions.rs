@@ -8,7 +8,7 @@ use crate::{QpModify, QpState, VerbsError};
 /// An attribute of [`QpModify`] besides the states.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u16)]
-pub(crate) enum Attribute {
+pub(crate) enum QpAttribute {
     PkeyIndex,
     PortNum,
     AccessFlags,
@@ -36,12 +36,12 @@ pub(crate) enum ServiceType {
     Ud,
 }
 
-use Attribute::{
+use QpAttribute::{
     AccessFlags, AddressVector, DestQpNum, MaxDestRdAtomic, MaxRdAtomic, MinRnrTimer, PathMtu,
     PkeyIndex, PortNum, Qkey, RetryCnt, RnrRetry, RqPsn, SqPsn, SqdNotify, Timeout,
 };
 
-impl Attribute {
+impl QpAttribute {
     const ALL: [Self; 16] = [
         PkeyIndex,
         PortNum,
@@ -111,7 +111,7 @@ impl Attribute {
 }
 
 /// A legal transition.
-struct Transition {
+struct QpTransition {
     from: QpState,
     to: QpState,
     /// Attributes that the transition requires, as bits.
@@ -122,20 +122,20 @@ struct Transition {
 
 /// The legal transitions of a reliable connection, except the transitions to RESET and ERR, which
 /// are legal from every state and take no attribute.
-const RC_TRANSITIONS: &[Transition] = &[
-    Transition {
+const RC_TRANSITIONS: &[QpTransition] = &[
+    QpTransition {
         from: QpState::Reset,
         to: QpState::Init,
         required: bits(&[PkeyIndex, PortNum, AccessFlags]),
         optional: bits(&[]),
     },
-    Transition {
+    QpTransition {
         from: QpState::Init,
         to: QpState::Init,
         required: bits(&[]),
         optional: bits(&[PkeyIndex, PortNum, AccessFlags]),
     },
-    Transition {
+    QpTransition {
         from: QpState::Init,
         to: QpState::Rtr,
         required: bits(&[
@@ -148,31 +148,31 @@ const RC_TRANSITIONS: &[Transition] = &[
         ]),
         optional: bits(&[PkeyIndex, AccessFlags]),
     },
-    Transition {
+    QpTransition {
         from: QpState::Rtr,
         to: QpState::Rts,
         required: bits(&[Timeout, RetryCnt, RnrRetry, SqPsn, MaxRdAtomic]),
         optional: bits(&[AccessFlags, MinRnrTimer]),
     },
-    Transition {
+    QpTransition {
         from: QpState::Rts,
         to: QpState::Rts,
         required: bits(&[]),
         optional: bits(&[AccessFlags, MinRnrTimer]),
     },
-    Transition {
+    QpTransition {
         from: QpState::Rts,
         to: QpState::Sqd,
         required: bits(&[]),
         optional: bits(&[SqdNotify]),
     },
-    Transition {
+    QpTransition {
         from: QpState::Sqd,
         to: QpState::Rts,
         required: bits(&[]),
         optional: bits(&[AccessFlags, MinRnrTimer]),
     },
-    Transition {
+    QpTransition {
         from: QpState::Sqd,
         to: QpState::Sqd,
         required: bits(&[]),
@@ -192,56 +192,56 @@ const RC_TRANSITIONS: &[Transition] = &[
 ];
 
 /// The transitions of unreliable datagrams, which leave SQE by going back to RTS.
-const UD_TRANSITIONS: &[Transition] = &[
-    Transition {
+const UD_TRANSITIONS: &[QpTransition] = &[
+    QpTransition {
         from: QpState::Reset,
         to: QpState::Init,
         required: bits(&[PkeyIndex, PortNum, Qkey]),
         optional: bits(&[]),
     },
-    Transition {
+    QpTransition {
         from: QpState::Init,
         to: QpState::Init,
         required: bits(&[]),
         optional: bits(&[PkeyIndex, PortNum, Qkey]),
     },
-    Transition {
+    QpTransition {
         from: QpState::Init,
         to: QpState::Rtr,
         required: bits(&[]),
         optional: bits(&[PkeyIndex, Qkey]),
     },
-    Transition {
+    QpTransition {
         from: QpState::Rtr,
         to: QpState::Rts,
         required: bits(&[SqPsn]),
         optional: bits(&[Qkey]),
     },
-    Transition {
+    QpTransition {
         from: QpState::Rts,
         to: QpState::Rts,
         required: bits(&[]),
         optional: bits(&[Qkey]),
     },
-    Transition {
+    QpTransition {
         from: QpState::Rts,
         to: QpState::Sqd,
         required: bits(&[]),
         optional: bits(&[SqdNotify]),
     },
-    Transition {
+    QpTransition {
         from: QpState::Sqd,
         to: QpState::Rts,
         required: bits(&[]),
         optional: bits(&[Qkey]),
     },
-    Transition {
+    QpTransition {
         from: QpState::Sqd,
         to: QpState::Sqd,
         required: bits(&[]),
         optional: bits(&[PkeyIndex, Qkey]),
     },
-    Transition {
+    QpTransition {
         from: QpState::Sqe,
         to: QpState::Rts,
         required: bits(&[]),
@@ -250,7 +250,7 @@ const UD_TRANSITIONS: &[Transition] = &[
 ];
 
 impl ServiceType {
-    const fn transitions(self) -> &'static [Transition] {
+    const fn transitions(self) -> &'static [QpTransition] {
         match self {
             Self::Rc => RC_TRANSITIONS,
             Self::Ud => UD_TRANSITIONS,
@@ -259,7 +259,7 @@ impl ServiceType {
 }
 
 /// Returns the bits of attributes.
-const fn bits(mut attributes: &[Attribute]) -> u16 {
+const fn bits(mut attributes: &[QpAttribute]) -> u16 {
     let mut bits = 0;
     while let [first, rest @ ..] = attributes {
         bits |= first.bit();
@@ -294,7 +294,7 @@ pub(crate) fn target_state(
             None => return invalid(format!("no transition from {from} to {to}")),
         },
     };
-    let given = Attribute::ALL
+    let given = QpAttribute::ALL
         .into_iter()
         .filter(|attribute| attribute.is_in(modify));
     let given = given.fold(0, |bits, attribute| bits | attribute.bit());
@@ -303,7 +303,7 @@ pub(crate) fn target_state(
     if missing | excess == 0 {
         return Ok(to);
     }
-    for attribute in Attribute::ALL {
+    for attribute in QpAttribute::ALL {
         let name = attribute.name();
         if missing & attribute.bit() != 0 {
             return invalid(format!(
@@ -342,7 +342,7 @@ mod tests {
         legal
     };
 
-    fn set(attribute: Attribute, modify: &mut QpModify) {
+    fn set(attribute: QpAttribute, modify: &mut QpModify) {
         match attribute {
             PkeyIndex => modify.pkey_index = Some(0),
             PortNum => modify.port_num = Some(1),
@@ -393,14 +393,14 @@ mod tests {
     fn count_accepted(service: ServiceType, from: QpState, to: QpState) -> u32 {
         let accepts = |bits: &u32| {
             let mut modify = QpModify::to_state(to);
-            for (at, attribute) in Attribute::ALL.into_iter().enumerate() {
+            for (at, attribute) in QpAttribute::ALL.into_iter().enumerate() {
                 if bits >> at & 1 == 1 {
                     set(attribute, &mut modify);
                 }
             }
             target_state(service, from, &modify) == Ok(to)
         };
-        let sets = 0..1_u32 << Attribute::ALL.len();
+        let sets = 0..1_u32 << QpAttribute::ALL.len();
         u32::try_from(sets.filter(accepts).count()).expect("at most 2^16")
     }
 

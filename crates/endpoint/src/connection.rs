@@ -70,7 +70,7 @@ pub(crate) struct Pair {
     /// Receive buffers whose events have not been returned.
     pub(crate) borrowed: u32,
     /// Operations that are posted, in their order.
-    pub(crate) operations: VecDeque<Operation>,
+    pub(crate) operations: VecDeque<PostedOperation>,
     /// The next transfer to or from remote memory waits for all earlier ones.
     pub(crate) fences_next: bool,
     /// End of the operations that the adapter flushes.
@@ -79,10 +79,10 @@ pub(crate) struct Pair {
 
 /// An operation that is posted.
 #[derive(Debug)]
-pub(crate) struct Operation {
+pub(crate) struct PostedOperation {
     pub(crate) id: OperationId,
     pub(crate) context: u64,
-    pub(crate) report: Report,
+    pub(crate) report: CompletionReport,
     /// The send buffer in use.
     pub(crate) buffer: Option<u32>,
     /// Memory of the program that is lent.
@@ -94,7 +94,7 @@ pub(crate) struct Operation {
 
 /// Report of the end of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Report {
+pub(crate) enum CompletionReport {
     /// An event.
     Event,
     /// None.

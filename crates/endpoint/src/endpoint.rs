@@ -9,7 +9,7 @@ use rdma::{
     CompletionQueue, ConnectionAttributes, MemoryRegion, ProtectionDomain, Verbs, WorkCompletion,
 };
 
-use crate::connection::{Connection, ConnectionId, OperationId, Report};
+use crate::connection::{CompletionReport, Connection, ConnectionId, OperationId};
 use crate::defect::Defect;
 use crate::event::{EndpointEvent, EventId, EventKind, RequestId, Status};
 use crate::handshake::Requests;
@@ -268,7 +268,7 @@ impl Endpoint {
         self.verbs.dereg_mr(&pair.sends)?;
         self.verbs.dereg_mr(&pair.receives)?;
         for operation in pair.operations {
-            if operation.report == Report::Blocking {
+            if operation.report == CompletionReport::Blocking {
                 self.ended.insert(operation.id, Status::Disconnected);
             }
             if let Some(lent) = operation.lent {

@@ -3,11 +3,11 @@
 use std::rc::Rc;
 
 use rdma::{
-    Access, MemoryRegion, Operation as WorkOperation, Payload, QpCapabilities, QpInitAttributes,
-    RecvRequest, RegionMemory, SendFlags as WorkFlags, SendRequest, Sge, WorkCompletion,
+    Access, MemoryRegion, Operation, Payload, QpCapabilities, QpInitAttributes, RecvRequest,
+    RegionMemory, SendFlags as WorkFlags, SendRequest, Sge, WorkCompletion,
 };
 
-use crate::connection::{ConnectionId, Operation, OperationId, Pair};
+use crate::connection::{ConnectionId, OperationId, Pair, PostedOperation};
 use crate::defect::Defect;
 use crate::endpoint::Endpoint;
 use crate::event::{EventKind, Status};
@@ -158,7 +158,7 @@ impl Endpoint {
         self.send_datagram(peer, datagram.to_bytes());
         let id = self.new_operation();
         let report = if self.settings.has(Defect::SilentIgnoredOnUu) && flags.silent {
-            crate::connection::Report::Event
+            crate::connection::CompletionReport::Event
         } else {
             report
         };
@@ -191,7 +191,7 @@ impl Endpoint {
         };
         self.post_send_of(connection, id, sge, WorkFlags::SIGNALED)?;
         let (pair, deadline) = self.open_pair(connection)?;
-        pair.operations.push_back(Operation {
+        pair.operations.push_back(PostedOperation {
             id,
             context,
             report: flags.to_report()?,
@@ -244,7 +244,7 @@ impl Endpoint {
         let qp = self.open_pair(connection)?.0.qp;
         let request = SendRequest {
             wr_id: id.0,
-            operation: WorkOperation::Send,
+            operation: Operation::Send,
             payload: Payload::Sges(&[sge]),
             flags,
         };

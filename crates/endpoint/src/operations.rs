@@ -7,7 +7,9 @@
 use rdma::{QpModify, QpState, WcStatus, WorkCompletion};
 
 use crate::Error;
-use crate::connection::{Connection, ConnectionId, Operation, OperationId, Pair, Report};
+use crate::connection::{
+    CompletionReport, Connection, ConnectionId, OperationId, Pair, PostedOperation,
+};
 use crate::defect::Defect;
 use crate::endpoint::Endpoint;
 use crate::event::{EventKind, Status};
@@ -34,11 +36,11 @@ pub struct Flags {
 }
 
 impl Flags {
-    pub(crate) fn to_report(self) -> Result<Report, Error> {
+    pub(crate) fn to_report(self) -> Result<CompletionReport, Error> {
         match (self.silent, self.blocking) {
-            (false, false) => Ok(Report::Event),
-            (true, false) => Ok(Report::Silent),
-            (false, true) => Ok(Report::Blocking),
+            (false, false) => Ok(CompletionReport::Event),
+            (true, false) => Ok(CompletionReport::Silent),
+            (false, true) => Ok(CompletionReport::Blocking),
             (true, true) => Err(Error::Invalid("an operation is silent or blocking")),
         }
     }
@@ -98,17 +100,17 @@ impl Endpoint {
         &mut self,
         connection: ConnectionId,
         (id, context): (OperationId, u64),
-        report: Report,
+        report: CompletionReport,
         status: Status,
     ) {
         match report {
-            Report::Event => self.push_event(EventKind::Send {
+            CompletionReport::Event => self.push_event(EventKind::Send {
                 connection,
                 context,
                 status,
             }),
-            Report::Silent => {}
-            Report::Blocking => {
+            CompletionReport::Silent => {}
+            CompletionReport::Blocking => {
                 self.ended.insert(id, status);
             }
         }
@@ -172,7 +174,7 @@ impl Endpoint {
         self.report_end(id, &operation, status);
     }
 
-    fn report_end(&mut self, id: ConnectionId, operation: &Operation, status: Status) {
+    fn report_end(&mut self, id: ConnectionId, operation: &PostedOperation, status: Status) {
         let has = |defect| self.settings.has(defect);
         let (mut report, mut status) = (operation.report, status);
         let failed_rma = operation.is_rma && status != Status::Success;
@@ -180,8 +182,8 @@ impl Endpoint {
         if has(Defect::FailedRmaSucceeds) && failed_rma {
             status = Status::Success;
         }
-        if has(Defect::SilentIgnored) && report == Report::Silent {
-            report = Report::Event;
+        if has(Defect::SilentIgnored) && report == CompletionReport::Silent {
+            report = CompletionReport::Event;
         }
         let is_last = self.connections.get(&id).and_then(|one| one.pair.as_ref());
         let is_last = is_last.is_none_or(|pair| pair.operations.is_empty());
@@ -218,7 +220,7 @@ impl Endpoint {
 }
 
 /// Removes an operation from the list of a connection and frees the send buffer of the operation.
-fn take_operation(connection: &mut Connection, id: OperationId) -> Option<Operation> {
+fn take_operation(connection: &mut Connection, id: OperationId) -> Option<PostedOperation> {
     let pair = connection.pair.as_mut()?;
     let at = pair.operations.iter().position(|one| one.id == id)?;
     let operation = pair.operations.remove(at)?;

@@ -6,12 +6,11 @@
 //! fence of the queue pair, so the message leaves after the data has come.
 
 use rdma::{
-    Access, MemoryRegion, Operation as WorkOperation, Payload, RegionMemory,
-    SendFlags as WorkFlags, SendRequest,
+    Access, MemoryRegion, Operation, Payload, RegionMemory, SendFlags as WorkFlags, SendRequest,
 };
 
 use crate::Error;
-use crate::connection::{ConnectionId, Operation, OperationId};
+use crate::connection::{ConnectionId, OperationId, PostedOperation};
 use crate::defect::Defect;
 use crate::endpoint::Endpoint;
 use crate::messages::short;
@@ -200,7 +199,7 @@ impl Endpoint {
             self.post_send_of(connection, id, sge, flags)?;
         }
         let (pair, deadline) = self.open_pair(connection)?;
-        pair.operations.push_back(Operation {
+        pair.operations.push_back(PostedOperation {
             id,
             context,
             report,
@@ -217,7 +216,7 @@ impl Endpoint {
         &mut self,
         connection: ConnectionId,
         transfer: &Transfer,
-    ) -> Result<(WorkOperation, MemoryRegion), Error> {
+    ) -> Result<(Operation, MemoryRegion), Error> {
         let (local, local_offset) = transfer.local;
         let (remote, mut remote_offset) = transfer.remote;
         if !(1..1 << 31).contains(&transfer.length) {
@@ -241,8 +240,8 @@ impl Endpoint {
         }
         let (remote_addr, rkey) = remote.remote(remote_offset, transfer.length, right)?;
         let work = match transfer.direction {
-            Direction::Read => WorkOperation::RdmaRead { remote_addr, rkey },
-            Direction::Write => WorkOperation::RdmaWrite { remote_addr, rkey },
+            Direction::Read => Operation::RdmaRead { remote_addr, rkey },
+            Direction::Write => Operation::RdmaWrite { remote_addr, rkey },
         };
         Ok((work, region))
     }

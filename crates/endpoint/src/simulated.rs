@@ -99,7 +99,7 @@ pub struct NetworkSettings {
 
 /// The bytes of a packet or a datagram in flight.
 #[derive(Clone)]
-struct Flight {
+struct PacketInFlight {
     at: u64,
     to: u32,
     /// The sender of a datagram; `None` for a packet.
@@ -118,7 +118,7 @@ struct SimulatedHost {
 /// Packets and datagrams on their way, and the faults that befall them.
 struct Wire {
     /// In the order of their arrival.
-    flights: VecDeque<Flight>,
+    flights: VecDeque<PacketInFlight>,
     faults: Faults,
     /// The end of the outage.
     down_until: u64,
@@ -250,7 +250,7 @@ impl Network {
         next.is_some()
     }
 
-    fn deliver_flight(&mut self, flight: Flight) {
+    fn deliver_flight(&mut self, flight: PacketInFlight) {
         let now = self.now();
         let Some(node) = self.nodes.get_mut(flight.to as usize) else {
             return;
@@ -277,7 +277,7 @@ impl Network {
                 let mut bytes = self.wire.buffer();
                 Packet::new(sent.bth, sent.extension, &self.payload).emit(&mut bytes);
                 self.payload.clear();
-                self.wire.send_flight(Flight {
+                self.wire.send_flight(PacketInFlight {
                     at: now + LATENCY,
                     to: u32::from(sent.address.dlid).wrapping_sub(1),
                     datagram_from: None,
@@ -289,7 +289,7 @@ impl Network {
             {
                 let number = to.strip_prefix("sim://").and_then(|to| to.parse().ok());
                 if let Some(to) = number {
-                    self.wire.send_flight(Flight {
+                    self.wire.send_flight(PacketInFlight {
                         at: now + LATENCY,
                         to,
                         datagram_from: Some(from),
@@ -317,13 +317,13 @@ impl Wire {
     }
 
     /// Returns the next packet or datagram that arrives until `now`.
-    fn arrival(&mut self, now: u64) -> Option<Flight> {
+    fn arrival(&mut self, now: u64) -> Option<PacketInFlight> {
         let is_due = self.flights.front().is_some_and(|next| next.at <= now);
         is_due.then(|| self.flights.pop_front()).flatten()
     }
 
     /// Takes a packet or a datagram that arrives one latency from now, unless there is a fault.
-    fn send_flight(&mut self, mut flight: Flight) {
+    fn send_flight(&mut self, mut flight: PacketInFlight) {
         let faults = self.faults;
         if !faults.is_faulty() {
             return self.fly(flight);
@@ -348,7 +348,7 @@ impl Wire {
     }
 
     /// Inserts a packet or a datagram after all others that arrive earlier or at the same time.
-    fn fly(&mut self, flight: Flight) {
+    fn fly(&mut self, flight: PacketInFlight) {
         let is_last = self.flights.back().is_none_or(|last| last.at <= flight.at);
         if is_last {
             return self.flights.push_back(flight);

@@ -82,11 +82,11 @@ pub(super) fn boot() -> String {
 
 /// The time of a run.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(super) struct RunClock {
     origin_ns: u64,
 }
 
-impl Clock {
+impl RunClock {
     /// A clock that shows 0 at this moment of [`monotonic_ns`].
     pub(super) const fn starting_at(origin_ns: u64) -> Self {
         Self { origin_ns }
@@ -131,11 +131,11 @@ mod tests {
 
     #[test]
     fn time_passes_and_begins_at_the_origin() {
-        let clock = Clock::starting_at(monotonic_ns());
+        let clock = RunClock::starting_at(monotonic_ns());
         let first = clock.now();
         assert!((0.0..1.0).contains(&first), "{first}");
         assert!(clock.now() >= first);
-        let future = Clock::starting_at(after(Duration::from_secs(3600)));
+        let future = RunClock::starting_at(after(Duration::from_secs(3600)));
         assert!(future.now() <= 0.0, "before the start it is 0");
         assert_eq!(until(0), Duration::ZERO);
     }

@@ -38,7 +38,7 @@ use super::data_path::{DataPath, DataPathEvent};
 use super::link::{Arrived, Broken, Link};
 use super::local::Local;
 use super::{congestion, keepalive};
-use waiting::Waiting;
+use waiting::WaitingPackets;
 
 /// Way in which ranks get connected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -54,7 +54,7 @@ pub struct Connecting {
 
 /// A socket of a connection.
 #[derive(Debug)]
-struct End {
+struct SocketEnd {
     /// The stream; `None` until the connection is open.
     link: Option<Link>,
     /// The peer, if known.
@@ -88,10 +88,10 @@ pub(super) struct Connections<C> {
     connector: Connector,
     listener: ConnectionId,
     /// By connection.
-    ends: Vec<Option<End>>,
+    ends: Vec<Option<SocketEnd>>,
     /// Ends to look at.
     listed: Vec<ConnectionId>,
-    waiting: Waiting,
+    waiting: WaitingPackets,
     /// The packet that the machine has just read.
     arriving: Option<Packet>,
     since: BTreeMap<u32, f64>,
@@ -111,7 +111,7 @@ const CONNECTION_FAILED: &str = "connection failed";
 /// Tokens of sockets begin here.
 pub(super) const FIRST_SOCKET: usize = 1;
 
-impl End {
+impl SocketEnd {
     fn new(link: Option<Link>, peer: Option<u32>) -> Self {
         Self {
             link,
@@ -163,7 +163,7 @@ impl<C: DataPath> Connections<C> {
             listener,
             ends: Vec::new(),
             listed: Vec::new(),
-            waiting: Waiting::default(),
+            waiting: WaitingPackets::default(),
             arriving: None,
             since: BTreeMap::new(),
             known: BTreeMap::new(),
@@ -188,7 +188,7 @@ impl<C: DataPath> Connections<C> {
         self.go_on();
     }
 
-    fn end(&mut self, connection: ConnectionId) -> Option<&mut End> {
+    fn end(&mut self, connection: ConnectionId) -> Option<&mut SocketEnd> {
         self.ends.get_mut(connection as usize)?.as_mut()
     }
 
@@ -200,7 +200,7 @@ impl<C: DataPath> Connections<C> {
         }
     }
 
-    fn insert_end(&mut self, connection: ConnectionId, end: End) {
+    fn insert_end(&mut self, connection: ConnectionId, end: SocketEnd) {
         let place = connection as usize;
         if self.ends.len() <= place {
             self.ends.resize_with(place + 1, || None);
@@ -305,7 +305,7 @@ impl<C: DataPath> Connections<C> {
     }
 
     fn connect_peer(&mut self, connection: ConnectionId, peer: u32) {
-        self.insert_end(connection, End::new(None, Some(peer)));
+        self.insert_end(connection, SocketEnd::new(None, Some(peer)));
         let address = self.cards.get(peer as usize);
         match address.and_then(|business_card| business_card.parse::<SocketAddr>().ok()) {
             Some(address) => self.manager.send_command(ManagerCommand::Connect {
@@ -615,7 +615,7 @@ impl<C: DataPath> Connections<C> {
         }
         let connection = self.connector.accept(self.local.now());
         let link = self.make_link(connection, stream);
-        let mut end = End::new(link, None);
+        let mut end = SocketEnd::new(link, None);
         end.has_ended = end.link.is_none();
         self.insert_end(connection, end);
     }

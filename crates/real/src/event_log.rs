@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use observe::{LogWriter, MergedLogs, Observer, ProgramEvent, RunKind};
 
-use super::clock::{self, Clock};
+use super::clock::{self, RunClock};
 use super::launch::LaunchMode;
 use super::outcome::{RealOutcome, RealRun};
 
@@ -109,12 +109,12 @@ struct Unwritten {
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct SharedLog {
     unwritten: Mutex<Unwritten>,
     changed: Condvar,
 }
 
-impl Shared {
+impl SharedLog {
     fn lock(&self) -> MutexGuard<'_, Unwritten> {
         self.unwritten
             .lock()
@@ -147,7 +147,7 @@ impl Shared {
 
 /// Takes the bytes of a log.
 #[derive(Debug)]
-struct Appender(Arc<Shared>);
+struct Appender(Arc<SharedLog>);
 
 impl Write for Appender {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -171,12 +171,12 @@ impl Write for Appender {
 /// The event log of one rank.
 #[derive(Debug)]
 pub(super) struct RankLog {
-    clock: Clock,
+    clock: RunClock,
     /// The writer; `None` after the end of the log.
     writer: RefCell<Option<LogWriter<Appender>>>,
     /// The time of the latest event in seconds.
     latest: Cell<f64>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedLog>,
     thread: RefCell<Option<JoinHandle<io::Result<()>>>>,
 }
 
@@ -185,7 +185,7 @@ impl RankLog {
     pub(super) fn create_log(
         logs: &RankLogs,
         (rank, size): (u32, u32),
-        clock: Clock,
+        clock: RunClock,
     ) -> io::Result<Self> {
         let path = logs.log_path(rank);
         let named = |error: io::Error| {
@@ -196,7 +196,7 @@ impl RankLog {
         let _ = std::fs::remove_file(&path);
         let file = OpenOptions::new().write(true).create_new(true).open(&path);
         let file = file.map_err(named)?;
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(SharedLog::default());
         let work = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("event log".to_owned());
         let thread = thread.spawn(move || work.write_to(file))?;
@@ -346,7 +346,7 @@ mod tests {
     #[test]
     fn events_are_in_the_file_at_the_end_and_soon_if_there_is_none() {
         let logs = logs("simrun-rank-log");
-        let clock = Clock::starting_at(clock::monotonic_ns());
+        let clock = RunClock::starting_at(clock::monotonic_ns());
         let log = RankLog::create_log(&logs, (0, 1), clock).unwrap();
         marks(&log, 1000);
         let written = || std::fs::metadata(logs.log_path(0)).unwrap().len();
@@ -367,7 +367,7 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_made_is_named() {
         let logs = RankLogs::at_prefix("/dev/null/events".into());
-        let clock = Clock::starting_at(0);
+        let clock = RunClock::starting_at(0);
         let error = RankLog::create_log(&logs, (3, 4), clock).unwrap_err();
         let text = error.to_string();
         assert!(

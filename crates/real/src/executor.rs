@@ -18,7 +18,7 @@ use super::control::{FailureKind, RankFailure};
 use super::local::Local;
 
 /// Back end of the packets of a rank.
-pub(super) trait Device {
+pub(super) trait PacketDevice {
     /// The rank's own part.
     fn local(&self) -> &Local;
 
@@ -66,7 +66,7 @@ impl Wake for Alarm {
 pub(super) fn run_program(
     process: &Process,
     mut future: RankFuture,
-    device: &dyn Device,
+    device: &dyn PacketDevice,
 ) -> Result<(), RankFailure> {
     let alarm = Arc::new(Alarm {
         woken: AtomicBool::new(false),

@@ -23,7 +23,7 @@ use observe::Observer as _;
 use run::LogFilter;
 
 use super::call_batch::CallOutbox;
-use super::clock::{self, Clock};
+use super::clock::{self, RunClock};
 use super::event_log::{RankLog, RankLogs};
 use super::rank::OutputMode;
 
@@ -75,7 +75,7 @@ pub(super) struct RankCounters {
 #[derive(Debug)]
 pub(super) struct Local {
     me: RankIdentity,
-    clock: Clock,
+    clock: RunClock,
     /// By date and number: timers of one date end in the order in which they were set.
     timers: RefCell<BinaryHeap<Reverse<(u64, u64, Token)>>>,
     timers_set: Cell<u64>,
@@ -100,7 +100,7 @@ const KEPT_MAX: usize = 16 << 20;
 
 impl Local {
     /// Returns the state of a rank with a time that begins at the origin of this clock.
-    pub(super) fn new(me: RankIdentity, clock: Clock, calls: Option<Arc<CallOutbox>>) -> Self {
+    pub(super) fn new(me: RankIdentity, clock: RunClock, calls: Option<Arc<CallOutbox>>) -> Self {
         Self {
             me,
             clock,

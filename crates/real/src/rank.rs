@@ -16,7 +16,7 @@ use run::{ConnectionTotals, LogFilter, Program, with_quiet_panics};
 use super::adapter::VerbsDataPath;
 use super::arrival::connect_to_coordinator;
 use super::call_batch::CallOutbox;
-use super::clock::{self, Clock};
+use super::clock::{self, RunClock};
 use super::congestion::congestion_control;
 use super::connection_manager::{
     self, ConnectionManager, ListenerOptions, ManagerCommand, ManagerEvent,
@@ -329,7 +329,7 @@ fn layer_settings(options: &RankOptions) -> Settings {
 }
 
 /// Waits for all others and for the start.
-fn wait_for_start(manager: &ConnectionManager) -> io::Result<(Vec<String>, Clock)> {
+fn wait_for_start(manager: &ConnectionManager) -> io::Result<(Vec<String>, RunClock)> {
     loop {
         match manager.wait_for_event() {
             Some(ManagerEvent::AddressList(CoordinatorMessage::AddressList {
@@ -343,7 +343,7 @@ fn wait_for_start(manager: &ConnectionManager) -> io::Result<(Vec<String>, Clock
                     start_ns
                 };
                 clock::wait_until(start_ns);
-                return Ok((cards, Clock::starting_at(start_ns)));
+                return Ok((cards, RunClock::starting_at(start_ns)));
             }
             Some(_) => {}
             None => return Err(ErrorKind::ConnectionAborted.into()),

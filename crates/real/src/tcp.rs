@@ -28,7 +28,7 @@ use super::clock::{self, Alarm};
 use super::connection_manager::ConnectionManager;
 use super::connections::{Connecting, Connections, Shared};
 use super::data_path::DataPath;
-use super::executor::Device;
+use super::executor::PacketDevice;
 use super::frame::PAYLOAD_MAX;
 use super::local::Local;
 
@@ -201,7 +201,7 @@ impl<C: DataPath> Sockets<C> {
     }
 }
 
-impl<C: DataPath> Device for Sockets<C> {
+impl<C: DataPath> PacketDevice for Sockets<C> {
     fn local(&self) -> &Local {
         &self.local
     }

@@ -4,12 +4,12 @@ use channel::Packet;
 
 /// Packets that wait for a connection, by number.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
+pub(super) struct WaitingPackets {
     places: Vec<Option<Packet>>,
     free: Vec<usize>,
 }
 
-impl Waiting {
+impl WaitingPackets {
     /// Keeps a packet. Returns the number of the packet.
     pub(super) fn insert(&mut self, packet: Packet) -> u64 {
         let place = self.free.pop().unwrap_or_else(|| {

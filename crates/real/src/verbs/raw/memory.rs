@@ -49,7 +49,7 @@ impl Drop for Pd {
 
 /// Owner of the memory, and the way to free the memory.
 #[derive(Debug)]
-enum Origin {
+enum MemoryOrigin {
     Zeroed(Layout),
     /// The parts of a vector except its pointer.
     Owned {
@@ -64,7 +64,7 @@ enum Origin {
 struct Bytes {
     start: NonNull<u8>,
     length: usize,
-    origin: Origin,
+    origin: MemoryOrigin,
 }
 
 impl Bytes {
@@ -80,7 +80,7 @@ impl Bytes {
                     let what = "memory for a region";
                     return Err((VerbsError::NoRoom { what }, memory));
                 };
-                (start, layout.size(), Origin::Zeroed(layout))
+                (start, layout.size(), MemoryOrigin::Zeroed(layout))
             }
             RegionMemory::Owned(bytes) => {
                 // From here on only the pointer names the bytes.
@@ -88,12 +88,12 @@ impl Bytes {
                 let (length, capacity) = (bytes.len(), bytes.capacity());
                 // SAFETY: the pointer of a vector is never null.
                 let start = unsafe { NonNull::new_unchecked(bytes.as_mut_ptr()) };
-                (start, length, Origin::Owned { length, capacity })
+                (start, length, MemoryOrigin::Owned { length, capacity })
             }
             RegionMemory::ReadOnly(bytes) => {
                 // SAFETY: the pointer of a vector is never null.
                 let start = unsafe { NonNull::new_unchecked(bytes.as_ptr().cast_mut()) };
-                (start, bytes.len(), Origin::ReadOnly(bytes))
+                (start, bytes.len(), MemoryOrigin::ReadOnly(bytes))
             }
         };
         Ok(Self {
@@ -106,18 +106,18 @@ impl Bytes {
     fn into_memory(self) -> RegionMemory {
         let this = ManuallyDrop::new(self);
         match &this.origin {
-            Origin::Zeroed(layout) => {
+            MemoryOrigin::Zeroed(layout) => {
                 // SAFETY: allocated with this layout, freed once, as `this` is not dropped.
                 unsafe { dealloc(this.start.as_ptr(), *layout) };
                 RegionMemory::Zeroed(this.length as u64)
             }
-            &Origin::Owned { length, capacity } => {
+            &MemoryOrigin::Owned { length, capacity } => {
                 // SAFETY: these are the parts of the vector that was taken apart, and it is put
                 // together once.
                 let bytes = unsafe { Vec::from_raw_parts(this.start.as_ptr(), length, capacity) };
                 RegionMemory::Owned(bytes)
             }
-            Origin::ReadOnly(bytes) => {
+            MemoryOrigin::ReadOnly(bytes) => {
                 // SAFETY: read once, as `this` is not dropped.
                 RegionMemory::ReadOnly(unsafe { std::ptr::read(bytes) })
             }
@@ -242,7 +242,7 @@ impl Mr {
 
     pub(in super::super) fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<(), VerbsError> {
         let from = self.checked_address(offset, bytes.len())?;
-        if let Origin::ReadOnly(shared) = &self.bytes().origin {
+        if let MemoryOrigin::ReadOnly(shared) = &self.bytes().origin {
             let start = usize::try_from(offset).expect("within");
             bytes.copy_from_slice(&shared[start..start + bytes.len()]);
             return Ok(());
@@ -272,7 +272,7 @@ impl Mr {
 
     pub(in super::super) fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), VerbsError> {
         let to = self.checked_address(offset, bytes.len())?;
-        if matches!(self.bytes().origin, Origin::ReadOnly(_)) {
+        if matches!(self.bytes().origin, MemoryOrigin::ReadOnly(_)) {
             return Err(VerbsError::Invalid {
                 why: "memory that is only read cannot be written to".into(),
             });

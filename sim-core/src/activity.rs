@@ -7,7 +7,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use crate::actor::{is_yes, nothing};
-use crate::kernel::{Shared, Status};
+use crate::kernel::{ActivityStatus, Shared};
 use crate::operation::{NextAction, Operation};
 use crate::{Change, End, Executed, Message, OperationResult, Span, Transition};
 
@@ -133,10 +133,10 @@ impl Activity {
         let kernel = self.kernel.borrow();
         kernel.actors.note_effect(Executed::HIDDEN);
         match kernel.objects.activities.get(self.slot).status {
-            Status::Send => ActivityState::Send,
-            Status::Receive => ActivityState::Receive,
-            Status::Prepared | Status::Ready => ActivityState::Ready,
-            Status::Ended | Status::Free => ActivityState::Done,
+            ActivityStatus::Send => ActivityState::Send,
+            ActivityStatus::Receive => ActivityState::Receive,
+            ActivityStatus::Prepared | ActivityStatus::Ready => ActivityState::Ready,
+            ActivityStatus::Ended | ActivityStatus::Free => ActivityState::Done,
         }
     }
 

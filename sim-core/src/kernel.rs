@@ -43,8 +43,8 @@ mod stepping;
 mod store;
 mod transfers;
 
-pub(crate) use activities::{Activities, ActivityKind, Status};
-pub(crate) use actors::{ActorRecord, Actors, PendingState, Slot};
+pub(crate) use activities::{Activities, ActivityKind, ActivityStatus};
+pub(crate) use actors::{ActorRecord, Actors, OperationSlot, PendingState};
 pub(crate) use choices::{Choices, TurnMode};
 pub(crate) use events::{Calendar, DEVICE_TARGET, DEVICE_WORK};
 pub(crate) use hosts::{Again, HostTable};
@@ -303,7 +303,7 @@ impl Kernel {
             PendingState::Waiting
         };
         let record = &mut self.actors[actor];
-        record.insert(Slot {
+        record.insert(OperationSlot {
             code,
             location,
             word: timer,

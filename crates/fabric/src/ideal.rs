@@ -94,7 +94,7 @@ impl QueueNumbers {
 
 /// A packet that has not arrived.
 #[derive(Debug)]
-struct Waiting {
+struct WaitingPacket {
     packet: Packet,
     /// The step in which the packet was posted.
     cause: u32,
@@ -109,10 +109,10 @@ struct Waiting {
 
 /// One queue.
 #[derive(Debug, Default)]
-struct Queue {
+struct PacketQueue {
     /// `None` before the first packet of the queue in this run.
     key: Option<QueueKey>,
-    packets: VecDeque<Waiting>,
+    packets: VecDeque<WaitingPacket>,
     delivered: u32,
     /// Largest number of causes that the sender of a delivered packet knew at its post.
     known: u32,
@@ -122,7 +122,7 @@ struct Queue {
 #[derive(Debug)]
 struct PacketQueues {
     /// By number.
-    all: Vec<Queue>,
+    all: Vec<PacketQueue>,
     /// Numbers, in the order of the first packets in this run.
     used: Vec<u32>,
     /// Number of packets in all queues.
@@ -171,7 +171,7 @@ impl PacketQueues {
     }
 
     /// Appends a packet to a queue.
-    fn push_packet(&mut self, number: usize, packet: Waiting) {
+    fn push_packet(&mut self, number: usize, packet: WaitingPacket) {
         self.all[number].packets.push_back(packet);
         self.waiting += 1;
     }
@@ -186,7 +186,7 @@ impl PacketQueues {
     /// Makes room for the first packet of a queue.
     fn open_queue(&mut self, number: usize, key: QueueKey) {
         if number >= self.all.len() {
-            self.all.resize_with(number + 1, Queue::default);
+            self.all.resize_with(number + 1, PacketQueue::default);
         }
         self.all[number].key = Some(key);
         self.used
@@ -394,7 +394,7 @@ impl ArrivalQueues for IdealFabric {
         let (Some(key), Some(waiting)) = (record.key, record.packets.pop_front()) else {
             return;
         };
-        let Waiting {
+        let WaitingPacket {
             packet,
             send_cause,
             also,
@@ -613,7 +613,7 @@ impl IdealFabric {
         };
         let mut queues = self.queues.borrow_mut();
         let number = queues.find_or_open((envelope.source, rank), &packet, &self.numbers);
-        let waiting = Waiting {
+        let waiting = WaitingPacket {
             packet,
             cause: self.ranks.port.with_kernel(|kernel| kernel.current_step()),
             send_cause: first.send_cause,
@@ -645,7 +645,7 @@ impl SimulatedDevice for IdealFabric {
             kernel.current_step()
         });
         let send_cause = self.knowledge.send_cause(rank);
-        let waiting = Waiting {
+        let waiting = WaitingPacket {
             packet,
             cause,
             send_cause,
@@ -687,7 +687,8 @@ impl SimulatedDevice for IdealFabric {
         if queues.waiting == 0 {
             return Vec::new();
         }
-        let is_to_rank = |queue: &&Queue| queue.key.is_some_and(|key| key.destination == rank);
+        let is_to_rank =
+            |queue: &&PacketQueue| queue.key.is_some_and(|key| key.destination == rank);
         let to_rank = queues.all.iter().filter(is_to_rank);
         let packets = to_rank.flat_map(|queue| &queue.packets);
         packets

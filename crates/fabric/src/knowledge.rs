@@ -22,7 +22,7 @@ use crate::ranks::actor;
 
 /// One rank.
 #[derive(Debug, Default)]
-struct Known {
+struct RankCausality {
     /// The steps of the arrivals that the program has waited for, in this order.
     learnt: RefCell<Vec<u32>>,
     /// Cause of the next posts, if the cause is not the program.
@@ -58,7 +58,7 @@ enum PickState {
 #[derive(Debug)]
 pub(crate) struct CausalityTracker {
     port: KernelHandle,
-    ranks: Vec<Known>,
+    ranks: Vec<RankCausality>,
     /// The call of the message that was posted last, or is posted next.
     pub(crate) call: Cell<Option<SourceLocation>>,
     /// Fingerprint of the last payload sent, where runs are compared.
@@ -69,7 +69,7 @@ pub(crate) struct CausalityTracker {
 impl CausalityTracker {
     pub(crate) fn new(port: KernelHandle, ranks: u32) -> Rc<Self> {
         let mut all = Vec::new();
-        all.resize_with(ranks as usize, Known::default);
+        all.resize_with(ranks as usize, RankCausality::default);
         Rc::new(Self {
             port,
             ranks: all,
@@ -216,7 +216,7 @@ impl CausalityTracker {
     }
 }
 
-impl Known {
+impl RankCausality {
     /// Returns the cause of a packet that the program posts now.
     fn program_cause(&self) -> SendCause {
         let known = self.learnt.borrow().len();
@@ -242,7 +242,7 @@ pub(crate) struct RankCauses {
 }
 
 impl RankCauses {
-    fn own(&self) -> &Known {
+    fn own(&self) -> &RankCausality {
         &self.all.ranks[self.rank as usize]
     }
 

@@ -120,12 +120,12 @@ const NONE: u32 = u32::MAX;
 
 /// Items of a rank, first in, first out.
 #[derive(Clone, Copy, Debug)]
-struct Queue {
+struct JobQueue {
     first: u32,
     last: u32,
 }
 
-impl Queue {
+impl JobQueue {
     const EMPTY: Self = Self {
         first: NONE,
         last: NONE,
@@ -164,10 +164,10 @@ struct RankNode {
     /// The earliest date at which the rank is looked at.
     armed: Time,
     /// Work of the rank itself.
-    own: Queue,
-    arrived: Queue,
+    own: JobQueue,
+    arrived: JobQueue,
     /// Sends that will be over, by date.
-    left: Queue,
+    left: JobQueue,
     /// The packet that the processor receives.
     receiving: u32,
     computes: bool,
@@ -181,9 +181,9 @@ impl RankNode {
         out_free: Time::ZERO,
         in_free: Time::ZERO,
         armed: Time::NEVER,
-        own: Queue::EMPTY,
-        arrived: Queue::EMPTY,
-        left: Queue::EMPTY,
+        own: JobQueue::EMPTY,
+        arrived: JobQueue::EMPTY,
+        left: JobQueue::EMPTY,
         receiving: NONE,
         computes: false,
         wants_left: false,

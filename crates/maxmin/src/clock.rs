@@ -16,7 +16,7 @@ use super::state::{Owner, index};
 
 /// The clock of a link.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Clock {
+pub(super) struct LinkClock {
     /// The reading of the clock, in work per weight,
     reading: f64,
     /// at this date.
@@ -27,7 +27,7 @@ pub(super) struct Clock {
     stale: bool,
 }
 
-impl Clock {
+impl LinkClock {
     fn reading_at(&self, now: f64, level: f64) -> f64 {
         let elapsed = now - self.since;
         if elapsed > 0.0 && !self.flows.is_empty() {

@@ -5,12 +5,12 @@
 //! the system provides only when it is touched.
 
 use super::BATCH_MIN;
-use super::clock::Clock;
+use super::clock::LinkClock;
 use super::heap::{ABSENT, IndexedHeap};
 use super::problem::Problem;
 use super::reference::ReferenceSolver;
 use super::relax::ScannedUser;
-use super::state::{Element, Flow, Link, LinkLoad, Owner, RARE, SolverState, index, owner};
+use super::state::{ActiveLink, Element, Flow, LinkLoad, Owner, RARE, SolverState, index, owner};
 use super::uses::Use;
 use super::waterfill::UserCap;
 
@@ -33,7 +33,7 @@ pub(super) struct Arrival<'a> {
 #[derive(Default, Debug)]
 pub(super) struct Incremental {
     pub(super) state: SolverState,
-    pub(super) clocks: Vec<Clock>,
+    pub(super) clocks: Vec<LinkClock>,
     /// The date of the present batch of changes.
     pub(super) now: f64,
     /// The link of each capacity plus one; 0 while no flow uses the capacity.
@@ -364,10 +364,10 @@ impl Incremental {
         }
         let link = self.free.pop().map_or_else(
             || {
-                self.state.links.push(Link::new(number));
+                self.state.links.push(ActiveLink::new(number));
                 self.state.gauges.push(LinkLoad::new(capacity));
                 self.state.listed.push(false);
-                self.clocks.push(Clock::default());
+                self.clocks.push(LinkClock::default());
                 self.dates_at.push(ABSENT);
                 self.dirty_at.push(ABSENT);
                 self.state.links.len() - 1

@@ -125,7 +125,7 @@ pub(super) struct LinkLoad {
 
 /// The rest of a link in use.
 #[derive(Clone, Debug)]
-pub(super) struct Link {
+pub(super) struct ActiveLink {
     /// Σ coefficient × weight of the flows that the link owns.
     pub(super) own_weight: f64,
     /// Number of users that the link owns; they come first.
@@ -154,7 +154,7 @@ pub(super) struct Link {
 #[derive(Default, Debug)]
 pub(super) struct SolverState {
     pub(super) flows: Vec<Flow>,
-    pub(super) links: Vec<Link>,
+    pub(super) links: Vec<ActiveLink>,
     /// The gauges of the links.
     pub(super) gauges: Vec<LinkLoad>,
     /// True for each link in a list of links to review.
@@ -194,7 +194,7 @@ impl Flow {
     };
 }
 
-impl Link {
+impl ActiveLink {
     /// A link without users.
     pub(super) const fn new(number: u32) -> Self {
         Self {
@@ -486,7 +486,7 @@ impl SolverState {
 
     /// Stops watching a link that limits no flow and has room.
     pub(super) fn unwatch_if_idle(&mut self, link: usize) {
-        let Link {
+        let ActiveLink {
             watched,
             weight,
             nobodys,

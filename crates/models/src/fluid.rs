@@ -56,7 +56,7 @@ use dynamics::DynamicState;
 use model_kind::ModelKind;
 use noise::NoiseStreams;
 use observation::RateObserver;
-use parallel::Task;
+use parallel::ParallelTask;
 use route_cache::RouteCache;
 use wifi::WifiDecay;
 
@@ -78,7 +78,7 @@ pub struct FlowModel {
     adapters: Option<Adapters>,
     dynamics: DynamicState,
     /// The parallel tasks in progress, by slot.
-    parallel: BTreeMap<u32, Task>,
+    parallel: BTreeMap<u32, ParallelTask>,
     ways: RouteCache,
     decaying: WifiDecay,
     /// The last ones that were looked up: most transfers of a program have few sizes.

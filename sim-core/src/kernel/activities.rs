@@ -9,14 +9,14 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::{Actors, Calendar, Kernel, NONE, Slot};
+use super::{Actors, Calendar, Kernel, NONE, OperationSlot};
 use crate::{
     ActivityId, Change, DiskId, End, Io, Message, Outcome, ParallelWork, Transition, Work,
 };
 
 /// The status of an activity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Status {
+pub(crate) enum ActivityStatus {
     /// The record is not in use.
     Free,
     /// The operation has been made but not issued.
@@ -55,7 +55,7 @@ const NO_TOKEN: u64 = u64::MAX;
 #[derive(Debug)]
 pub(crate) struct Activity {
     pub(crate) number: u64,
-    pub(crate) status: Status,
+    pub(crate) status: ActivityStatus,
     pub(crate) end: End,
     pub(crate) kind: ActivityKind,
     /// The sending actor, or the one that computes.
@@ -90,7 +90,7 @@ pub(crate) struct Activity {
 impl Activity {
     const FREE: Self = Self {
         number: 0,
-        status: Status::Free,
+        status: ActivityStatus::Free,
         end: End::Done,
         kind: ActivityKind::Comm,
         source: NONE,
@@ -225,7 +225,7 @@ impl Activities {
     /// The slots of all activities.
     pub(crate) fn slots(&self) -> impl Iterator<Item = u32> {
         let in_use = (0..).zip(&self.records);
-        let in_use = in_use.filter(|(_, record)| record.status != Status::Free);
+        let in_use = in_use.filter(|(_, record)| record.status != ActivityStatus::Free);
         in_use.map(|(slot, _)| slot)
     }
 
@@ -266,8 +266,11 @@ impl Activities {
 
     pub(crate) fn free(&mut self, slot: u32) {
         let record = &mut self.records[slot as usize];
-        debug_assert!(record.status != Status::Free, "an activity is freed once");
-        record.status = Status::Free;
+        debug_assert!(
+            record.status != ActivityStatus::Free,
+            "an activity is freed once"
+        );
+        record.status = ActivityStatus::Free;
         record.message = Message::Empty;
         record.more_waiters = Vec::new();
         if matches!(record.kind, ActivityKind::Parallel) {
@@ -287,7 +290,7 @@ impl Activities {
         detached: bool,
     ) -> u32 {
         self.insert(Activity {
-            status: Status::Prepared,
+            status: ActivityStatus::Prepared,
             mailbox,
             references: 1,
             detached,
@@ -300,7 +303,7 @@ impl Activities {
 
     /// Forgets a prepared communication with an operation that was never issued.
     pub(crate) fn discard_prepared(&mut self, comm: u32) {
-        if self.get(comm).status == Status::Prepared {
+        if self.get(comm).status == ActivityStatus::Prepared {
             self.free(comm);
         }
     }
@@ -352,20 +355,20 @@ impl Activities {
 
     #[inline]
     pub(crate) fn has_ended(&self, slot: u32) -> bool {
-        self.get(slot).status == Status::Ended
+        self.get(slot).status == ActivityStatus::Ended
     }
 
     /// Gives back one reference to an activity.
     pub(crate) fn release_activity(&mut self, slot: u32) {
         let record = self.get_mut(slot);
-        if record.status == Status::Free {
+        if record.status == ActivityStatus::Free {
             return;
         }
         record.references = record
             .references
             .checked_sub(1)
             .expect("references are counted");
-        if record.references == 0 && record.status == Status::Ended {
+        if record.references == 0 && record.status == ActivityStatus::Ended {
             self.free(slot);
         }
     }
@@ -395,7 +398,12 @@ impl Activities {
     }
 
     /// Suspends or resumes the work that an actor waits for with these operations.
-    pub(super) fn suspend_waits(&mut self, slots: &[Slot], freeze: bool, calendar: &mut Calendar) {
+    pub(super) fn suspend_waits(
+        &mut self,
+        slots: &[OperationSlot],
+        freeze: bool,
+        calendar: &mut Calendar,
+    ) {
         for slot in slots {
             if let Transition::Wait { activity, .. } = slot.code.transition() {
                 self.suspend_work(activity, freeze, calendar);
@@ -407,7 +415,7 @@ impl Activities {
     pub(crate) fn suspend_work(&mut self, slot: u32, freeze: bool, calendar: &mut Calendar) {
         let record = self.get_mut(slot);
         if matches!(record.kind, ActivityKind::Comm)
-            || record.status != Status::Ready
+            || record.status != ActivityStatus::Ready
             || record.frozen == freeze
         {
             return;
@@ -423,17 +431,19 @@ impl Activities {
     pub(crate) fn remaining_work(&mut self, slot: u32, calendar: &mut Calendar) -> f64 {
         let record = self.get(slot);
         match record.status {
-            Status::Ended | Status::Free => 0.0,
-            Status::Ready => calendar
+            ActivityStatus::Ended | ActivityStatus::Free => 0.0,
+            ActivityStatus::Ready => calendar
                 .resource
                 .remaining(record.resource_id(slot), calendar.now),
-            Status::Prepared | Status::Send | Status::Receive => record.amount,
+            ActivityStatus::Prepared | ActivityStatus::Send | ActivityStatus::Receive => {
+                record.amount
+            }
         }
     }
 
     pub(crate) fn update_activity(&mut self, slot: u32, change: Change, calendar: &mut Calendar) {
         let record = self.get(slot);
-        if record.status == Status::Ready {
+        if record.status == ActivityStatus::Ready {
             calendar
                 .resource
                 .update(record.resource_id(slot), change, calendar.now);
@@ -446,7 +456,7 @@ impl Kernel {
     #[inline]
     pub(crate) fn begin_work(&mut self, slot: u32) {
         let record = self.objects.activities.get(slot);
-        if record.status != Status::Prepared {
+        if record.status != ActivityStatus::Prepared {
             return;
         }
         let work = match record.kind {
@@ -502,7 +512,7 @@ impl Kernel {
         let number = self.calendar.next_number();
         let record = self.objects.activities.get_mut(slot);
         record.number = number;
-        record.status = Status::Ready;
+        record.status = ActivityStatus::Ready;
         if !self.calendar.is_timed() {
             let end = if self.host_states.links_changed {
                 (self.calendar).untimed_outcome(ActivityId { number, slot }, work)
@@ -524,7 +534,7 @@ impl Kernel {
     /// Marks an activity as ended and wakes the actors that wait for the activity.
     pub(crate) fn finish_activity(&mut self, slot: u32, end: End) {
         let record = self.objects.activities.get_mut(slot);
-        record.status = Status::Ended;
+        record.status = ActivityStatus::Ended;
         record.end = end;
         let (waiters, more) = (record.waiters, std::mem::take(&mut record.more_waiters));
         record.waiters = [NONE; 2];
@@ -547,16 +557,16 @@ impl Kernel {
         let (number, mailbox) = (record.number, record.mailbox);
         if !matches!(
             record.status,
-            Status::Free | Status::Ended | Status::Prepared
+            ActivityStatus::Free | ActivityStatus::Ended | ActivityStatus::Prepared
         ) {
             self.actors.record_hidden_effect();
         }
         match record.status {
-            Status::Free | Status::Ended => {}
-            Status::Prepared => self.objects.activities.free(slot),
+            ActivityStatus::Free | ActivityStatus::Ended => {}
+            ActivityStatus::Prepared => self.objects.activities.free(slot),
             status => {
                 let (objects, calendar) = (&mut self.objects, &mut self.calendar);
-                if status == Status::Ready {
+                if status == ActivityStatus::Ready {
                     (calendar.resource).cancel(ActivityId { number, slot }, calendar.now);
                 }
                 (objects.mailboxes).remove_pending(mailbox, slot, &mut objects.activities);

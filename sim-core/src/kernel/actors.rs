@@ -32,7 +32,7 @@ pub(crate) enum PendingState {
 
 /// One pending operation.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Slot {
+pub(crate) struct OperationSlot {
     pub(crate) code: Code,
     pub(crate) location: SourceLocation,
     /// Before the answer the number of the timer, 0 without a timer; after that
@@ -42,7 +42,7 @@ pub(crate) struct Slot {
     pub(crate) state: PendingState,
 }
 
-impl Slot {
+impl OperationSlot {
     /// Returns the number of the timer, 0 without a timer.
     #[inline]
     pub(crate) fn timer(&self) -> u64 {
@@ -87,7 +87,7 @@ impl Slot {
 #[derive(Default)]
 pub(crate) struct ActorColdState {
     pub(crate) name: Option<Box<str>>,
-    pub(crate) slots: Vec<Slot>,
+    pub(crate) slots: Vec<OperationSlot>,
     pub(crate) wakers: Vec<(u32, Waker)>,
     pub(crate) joiners: Vec<u32>,
     pub(crate) hooks: Vec<ExitHook>,
@@ -125,7 +125,7 @@ impl ActorColdState {
 
 /// One actor.
 pub(crate) struct ActorRecord {
-    pub(crate) first: Slot,
+    pub(crate) first: OperationSlot,
     pub(crate) extra: Option<Box<ActorColdState>>,
     /// The future; `None` during a poll and after the end.
     pub(crate) body: Option<Body>,
@@ -147,7 +147,7 @@ pub(crate) struct ActorRecord {
 impl ActorRecord {
     pub(crate) fn new(host: HostId) -> Self {
         Self {
-            first: Slot {
+            first: OperationSlot {
                 code: Code::YIELD,
                 location: SourceLocation::caller(),
                 word: 0,
@@ -215,7 +215,7 @@ impl ActorRecord {
     }
 
     #[inline]
-    pub(crate) fn insert(&mut self, slot: Slot) {
+    pub(crate) fn insert(&mut self, slot: OperationSlot) {
         let first = &mut self.first;
         if first.state == PendingState::Free {
             // Field by field: a slot that is put together elsewhere and copied costs more than all
@@ -237,12 +237,12 @@ impl ActorRecord {
     }
 
     #[cold]
-    fn insert_more(&mut self, slot: Slot) {
+    fn insert_more(&mut self, slot: OperationSlot) {
         self.extra().slots.push(slot);
     }
 
     #[inline]
-    pub(crate) fn slot_mut(&mut self, operation_id: u32) -> Option<&mut Slot> {
+    pub(crate) fn slot_mut(&mut self, operation_id: u32) -> Option<&mut OperationSlot> {
         if self.first.operation_id == operation_id && self.first.state != PendingState::Free {
             return Some(&mut self.first);
         }
@@ -254,7 +254,7 @@ impl ActorRecord {
     }
 
     #[inline]
-    pub(crate) fn remove(&mut self, operation_id: u32) -> Option<Slot> {
+    pub(crate) fn remove(&mut self, operation_id: u32) -> Option<OperationSlot> {
         if self.first.operation_id == operation_id && self.first.state != PendingState::Free {
             let slot = self.first;
             self.first.state = PendingState::Free;
@@ -294,8 +294,8 @@ impl ActorRecord {
 
     /// Lets the waiting operations for which a condition holds look again; true if there are any.
     #[inline]
-    pub(crate) fn fire_slots(&mut self, condition: impl Fn(&Slot) -> bool) -> bool {
-        let fire = |slot: &mut Slot| {
+    pub(crate) fn fire_slots(&mut self, condition: impl Fn(&OperationSlot) -> bool) -> bool {
+        let fire = |slot: &mut OperationSlot| {
             let fires = slot.state == PendingState::Waiting && condition(slot);
             if fires {
                 slot.state = PendingState::Fired;
@@ -312,7 +312,7 @@ impl ActorRecord {
     }
 
     /// All pending operations, in the order in which they were issued.
-    pub(crate) fn slots(&self) -> Vec<Slot> {
+    pub(crate) fn slots(&self) -> Vec<OperationSlot> {
         let mut slots = Vec::new();
         if self.first.state != PendingState::Free {
             slots.push(self.first);
@@ -325,7 +325,10 @@ impl ActorRecord {
     }
 
     /// Of the pending operations that `counts` says yes to, the one that was issued first.
-    pub(crate) fn earliest(&self, counts: impl Fn(&Slot) -> bool) -> Option<Slot> {
+    pub(crate) fn earliest(
+        &self,
+        counts: impl Fn(&OperationSlot) -> bool,
+    ) -> Option<OperationSlot> {
         let more = self.extra.iter().flat_map(|extra| &extra.slots);
         let all = std::iter::once(&self.first).chain(more);
         let pending = all.filter(|slot| slot.state != PendingState::Free && counts(slot));

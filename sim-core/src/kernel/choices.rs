@@ -3,7 +3,7 @@
 //! A plain run takes turns in the order of the queue and has no chooser; it executes the same
 //! transitions by the same functions.
 
-use super::{Actors, Kernel, Objects, PendingState, Slot};
+use super::{Actors, Kernel, Objects, OperationSlot, PendingState};
 use crate::code::{Code, TransitionKindSet};
 use crate::{ActorId, Choice, EnabledTransition, Stream};
 
@@ -208,7 +208,7 @@ impl Actors {
 
 impl Objects {
     /// Returns each enabled operation of an actor with each of its branches.
-    fn enabled_branches(&self, actor: u32, actors: &Actors) -> Vec<(Slot, u32)> {
+    fn enabled_branches(&self, actor: u32, actors: &Actors) -> Vec<(OperationSlot, u32)> {
         let mut all = Vec::new();
         for slot in actors[actor].slots() {
             if self.can_happen(actor, &slot, actors) {

@@ -4,7 +4,7 @@
 //! One flat match per question. The classes of the table answer for transitions that are always
 //! enabled, and for silent transitions.
 
-use super::{Activities, Actors, Kernel, NONE, Objects, PendingState, Slot};
+use super::{Activities, Actors, Kernel, NONE, Objects, OperationSlot, PendingState};
 use crate::code::{Code, TransitionKindSet};
 use crate::{End, OperationResult, StepKind, Transition};
 
@@ -12,7 +12,7 @@ impl Objects {
     /// Returns true if a pending operation can happen. A test that waits for the next event is
     /// evaluated again only after a wake-up.
     #[inline]
-    pub(crate) fn can_happen(&self, actor: u32, slot: &Slot, actors: &Actors) -> bool {
+    pub(crate) fn can_happen(&self, actor: u32, slot: &OperationSlot, actors: &Actors) -> bool {
         let fired = slot.state == PendingState::Fired;
         (fired || !slot.code.is_among(TransitionKindSet::POLLS))
             && self.is_enabled(actor, slot.code, fired, actors)

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{Activities, Actors, NONE, ObjectStore, Recycle, Status};
+use super::{Activities, ActivityStatus, Actors, NONE, ObjectStore, Recycle};
 use crate::Executed;
 
 /// One mailbox.
@@ -73,12 +73,17 @@ impl Mailboxes {
         self.records[mailbox as usize].receiver.checked_sub(1)
     }
 
-    fn take_first(&mut self, mailbox: u32, status: Status, activities: &Activities) -> Option<u32> {
+    fn take_first(
+        &mut self,
+        mailbox: u32,
+        status: ActivityStatus,
+        activities: &Activities,
+    ) -> Option<u32> {
         let pending = &mut self.records[mailbox as usize].pending;
         let &first = pending.front()?;
         let record = activities.get(first);
         let is_send = record.source != NONE;
-        if is_send != (status == Status::Send) {
+        if is_send != (status == ActivityStatus::Send) {
             return None;
         }
         self.records[mailbox as usize].pending.pop_front()
@@ -99,7 +104,7 @@ impl Mailboxes {
         record.changes = record.changes.wrapping_add(1);
         let place = record.sends;
         let receiver = record.receiver;
-        if let Some(receive) = self.take_first(mailbox, Status::Receive, activities) {
+        if let Some(receive) = self.take_first(mailbox, ActivityStatus::Receive, activities) {
             let record = activities.get_mut(prepared);
             let (message, amount, rate) = (
                 std::mem::take(&mut record.message),
@@ -119,7 +124,7 @@ impl Mailboxes {
             return (receive, true);
         }
         let record = activities.get_mut(prepared);
-        record.status = Status::Send;
+        record.status = ActivityStatus::Send;
         record.source = actor;
         record.begun_by_send = receiver != 0;
         record.place = place;
@@ -145,7 +150,7 @@ impl Mailboxes {
         record.receives = record.receives.wrapping_add(1);
         record.changes = record.changes.wrapping_add(1);
         let place = record.receives;
-        if let Some(send) = self.take_first(mailbox, Status::Send, activities) {
+        if let Some(send) = self.take_first(mailbox, ActivityStatus::Send, activities) {
             let rate = activities.get(prepared).rate;
             activities.free(prepared);
             // The queue's reference becomes the receiver's.
@@ -153,10 +158,10 @@ impl Mailboxes {
             record.rate = record.rate.min(rate);
             record.destination = actor;
             record.received = true;
-            return (send, record.status == Status::Send);
+            return (send, record.status == ActivityStatus::Send);
         }
         let record = activities.get_mut(prepared);
-        record.status = Status::Receive;
+        record.status = ActivityStatus::Receive;
         record.destination = actor;
         record.received = true;
         record.place = place;

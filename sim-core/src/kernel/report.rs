@@ -1,8 +1,8 @@
 //! The wait graph of a deadlock: each blocked actor, its operation, and actors that could end it.
 
 use super::{
-    Activities, ActorRecord, Actors, Kernel, Mailboxes, NONE, Objects, PendingState, Slot, Status,
-    activities::ActivityKind,
+    Activities, ActivityStatus, ActorRecord, Actors, Kernel, Mailboxes, NONE, Objects,
+    OperationSlot, PendingState, activities::ActivityKind,
 };
 use crate::code::Code;
 use crate::{ActorId, Blocked, StepKind, Transition, WaitGraph};
@@ -106,7 +106,7 @@ impl Mailboxes {
 }
 
 impl Objects {
-    fn describe_wait(&self, slot: &Slot, actors: &Actors) -> String {
+    fn describe_wait(&self, slot: &OperationSlot, actors: &Actors) -> String {
         match slot.code.transition() {
             Transition::Sleep if slot.timer() == 0 && slot.state == PendingState::Waiting => {
                 "infinite sleep".to_owned()
@@ -164,26 +164,28 @@ impl Objects {
     fn describe_activity(&self, slot: u32) -> String {
         let record = Activities::get(&self.activities, slot);
         match record.status {
-            Status::Send => format!(
+            ActivityStatus::Send => format!(
                 "put to {} (no matching get)",
                 self.mailboxes.mailbox_name(record.mailbox)
             ),
-            Status::Receive => format!(
+            ActivityStatus::Receive => format!(
                 "get from {} (no matching put)",
                 self.mailboxes.mailbox_name(record.mailbox)
             ),
-            Status::Ready => match record.kind {
+            ActivityStatus::Ready => match record.kind {
                 ActivityKind::Exec { .. } => "a computation".to_owned(),
                 ActivityKind::Io { .. } => "a disk".to_owned(),
                 ActivityKind::Parallel => "a parallel task".to_owned(),
                 ActivityKind::Comm => "an activity".to_owned(),
             },
-            Status::Free | Status::Prepared | Status::Ended => "an activity".to_owned(),
+            ActivityStatus::Free | ActivityStatus::Prepared | ActivityStatus::Ended => {
+                "an activity".to_owned()
+            }
         }
     }
 
     /// Returns the actors that hold the object of the operation.
-    fn list_holders(&self, actor: u32, slot: &Slot) -> Vec<ActorId> {
+    fn list_holders(&self, actor: u32, slot: &OperationSlot) -> Vec<ActorId> {
         let found: Vec<u32> = match slot.code.transition() {
             Transition::Join { target } => vec![target.0],
             Transition::MutexWait { mutex, .. }

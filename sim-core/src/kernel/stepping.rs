@@ -9,8 +9,8 @@
 use super::limits::Limits;
 use super::transfers::OVER;
 use super::{
-    Activities, ActorRecord, Actors, Calendar, Counters, HostTable, Kernel, NONE, Objects,
-    PendingState, Slot, Status, activities::ActivityKind,
+    Activities, ActivityStatus, ActorRecord, Actors, Calendar, Counters, HostTable, Kernel, NONE,
+    Objects, OperationSlot, PendingState, activities::ActivityKind,
 };
 use crate::code::{Code, TransitionKindSet};
 use crate::{
@@ -93,7 +93,7 @@ impl Exploration {
 
     /// Returns true if a pending operation waits for a choice of the explorer about the device.
     #[inline]
-    fn is_branching(&self, slot: &Slot) -> bool {
+    fn is_branching(&self, slot: &OperationSlot) -> bool {
         slot.code == Code::DEVICE && self.device.is_some()
     }
 
@@ -303,7 +303,7 @@ impl StepView<'_> {
 
     /// Returns true if a pending operation can happen, when an explorer asks.
     #[inline(always)]
-    fn is_open(&self, actor: u32, slot: &Slot) -> bool {
+    fn is_open(&self, actor: u32, slot: &OperationSlot) -> bool {
         match slot.state {
             PendingState::Free | PendingState::Answered => false,
             _ if slot.code.is_among(TransitionKindSet::FREE) || slot.code.is_limited() => true,
@@ -315,7 +315,7 @@ impl StepView<'_> {
     }
 
     /// [`Self::is_open`] for an operation that waits for a device or a date, and for a test.
-    fn may_happen(&self, actor: u32, slot: &Slot) -> bool {
+    fn may_happen(&self, actor: u32, slot: &OperationSlot) -> bool {
         match slot.state {
             _ if self.exploration.is_branching(slot) => {
                 let device = self.exploration.device.as_ref();
@@ -337,7 +337,7 @@ impl StepView<'_> {
 
     /// Returns true if the choices of a pending operation are the choices of its transition.
     #[inline]
-    fn is_simple(&self, slot: &Slot) -> bool {
+    fn is_simple(&self, slot: &OperationSlot) -> bool {
         !slot.code.is_limited()
             && !self.exploration.is_branching(slot)
             && !self.objects.activities.meets_transfers(slot.code)
@@ -380,7 +380,13 @@ impl StepView<'_> {
         }
     }
 
-    fn append_offers(&self, actor: u32, position: usize, slot: &Slot, into: &mut Vec<EnabledStep>) {
+    fn append_offers(
+        &self,
+        actor: u32,
+        position: usize,
+        slot: &OperationSlot,
+        into: &mut Vec<EnabledStep>,
+    ) {
         if !self.is_open(actor, slot) {
             return;
         }
@@ -441,7 +447,7 @@ impl StepView<'_> {
     /// Returns the operation and the branch of a choice, and the number of choices. `None` if the
     /// choice is not possible.
     #[inline(always)]
-    pub(crate) fn chosen_slot(&self, actor: u32, choice: u32) -> Option<(Slot, u32, u32)> {
+    pub(crate) fn chosen_slot(&self, actor: u32, choice: u32) -> Option<(OperationSlot, u32, u32)> {
         let record = self.actors.records.get(actor as usize)?;
         let slot = &record.first;
         let is_only = choice == 0
@@ -456,7 +462,7 @@ impl StepView<'_> {
 
     /// [`Self::chosen_slot`] for an actor with other choices than 0, or with several operations.
     #[inline(never)]
-    fn slot_among_many(&self, actor: u32, choice: u32) -> Option<(Slot, u32, u32)> {
+    fn slot_among_many(&self, actor: u32, choice: u32) -> Option<(OperationSlot, u32, u32)> {
         let record = self.actors.records.get(actor as usize);
         let record = record.filter(|record| record.is_steppable())?;
         if !record.has_more() && choice >> BRANCH_BITS == 0 && self.is_simple(&record.first) {
@@ -556,7 +562,8 @@ impl Activities {
         };
         let record = self.get(activity);
         let others = if record.source == actor { 2 } else { 1 };
-        record.status == Status::Ended && (record.end != End::Done || record.known & others != 0)
+        record.status == ActivityStatus::Ended
+            && (record.end != End::Done || record.known & others != 0)
     }
 
     /// Returns the rank of a member of a list among the members that have ended.
@@ -609,13 +616,13 @@ impl Activities {
         let record = self.get(activity);
         match record.kind {
             ActivityKind::Comm
-                if record.status == Status::Ended
+                if record.status == ActivityStatus::Ended
                     && record.end != End::Done
                     && (record.source == NONE || !record.received) =>
             {
                 (Footprint::NOTHING, 0)
             }
-            ActivityKind::Comm if record.status != Status::Free => {
+            ActivityKind::Comm if record.status != ActivityStatus::Free => {
                 let is_receiver = record.received && record.destination == actor;
                 let begun = record.begun_by_send && !is_receiver;
                 let begun = if begun { Footprint::BEGUN } else { 0 };
@@ -637,7 +644,8 @@ impl ActorRecord {
     /// dead.
     #[inline]
     fn woken_operation(&self) -> Option<u32> {
-        let is_woken = |slot: &Slot| slot.state == PendingState::Fired && slot.code == Code::DEVICE;
+        let is_woken =
+            |slot: &OperationSlot| slot.state == PendingState::Fired && slot.code == Code::DEVICE;
         if self.has_more() {
             let earliest = self.earliest(is_woken).filter(|_| !self.dead);
             return earliest.map(|slot| slot.operation_id);

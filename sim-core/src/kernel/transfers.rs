@@ -16,7 +16,7 @@
 //! The state of an activity ([`crate::Activity::status`]) shows no work in progress.
 
 use super::activities::ActivityKind;
-use super::{Activities, Actors, Calendar, Kernel, NONE, Objects, Status};
+use super::{Activities, ActivityStatus, Actors, Calendar, Kernel, NONE, Objects};
 use crate::code::{Code, TransitionKindSet};
 use crate::{ControlParameter, End, Transition, Work};
 
@@ -28,7 +28,7 @@ impl Activities {
     #[inline]
     pub(crate) fn is_over(&self, slot: u32) -> bool {
         let record = self.get(slot);
-        record.status == Status::Ended
+        record.status == ActivityStatus::Ended
             && (!self.transfers_last || record.known != 0 || record.end == End::Cancelled)
     }
 
@@ -74,7 +74,7 @@ impl Activities {
         let has_met = record.source != NONE && (record.received || record.begun_by_send);
         let is_receiver = record.received && record.destination == actor;
         let own = u8::from(record.source == actor) | u8::from(is_receiver) << 1;
-        record.status == Status::Ended
+        record.status == ActivityStatus::Ended
             && (record.kind != ActivityKind::Comm || has_met)
             && record.known & own == 0
     }

@@ -17,7 +17,7 @@ type Node = [u32; FAN];
 
 /// The clock of one event.
 #[derive(Clone, Copy, Debug)]
-struct Clock {
+struct EventClock {
     root: u32,
     /// The first node that was created for this clock.
     first: u32,
@@ -27,7 +27,7 @@ struct Clock {
 #[derive(Clone, Debug)]
 pub(super) struct SharedClocks {
     nodes: Vec<Node>,
-    clocks: Vec<Clock>,
+    clocks: Vec<EventClock>,
 }
 
 impl SharedClocks {
@@ -49,7 +49,7 @@ impl SharedClocks {
     }
 
     pub(super) fn push(&mut self, previous: Option<usize>) {
-        self.clocks.push(Clock {
+        self.clocks.push(EventClock {
             root: previous.map_or(ZERO, |event| self.clocks[event].root),
             first: small(self.nodes.len()),
         });
@@ -124,7 +124,7 @@ impl SharedClocks {
         small(self.nodes.len() - 1)
     }
 
-    fn last(&self) -> Clock {
+    fn last(&self) -> EventClock {
         *self.clocks.last().expect("the clock is being made")
     }
 

@@ -39,7 +39,7 @@ use platform::{Hop, LinkId, NoRoute, Platform};
 
 /// A task in progress.
 #[derive(Debug)]
-pub(super) struct Task {
+pub(super) struct ParallelTask {
     pub(super) work: Rc<ParallelWork>,
     /// Uses of capacities, by number.
     uses: Vec<Use>,
@@ -149,7 +149,7 @@ fn summed(mut uses: Vec<Use>) -> Vec<Use> {
     uses
 }
 
-impl Task {
+impl ParallelTask {
     /// Reports whether the task uses a link.
     pub(super) fn crosses(&self, link: LinkId) -> bool {
         self.uses.iter().any(|entry| entry.number == link.0)
@@ -195,7 +195,7 @@ impl FlowModel {
         let idle = demand.uses.is_empty() && demand.limit == f64::INFINITY;
         activity.remaining = if idle { 0.0 } else { 1.0 };
         activity.set_bound(1.0);
-        let task = Task {
+        let task = ParallelTask {
             work: Rc::clone(work),
             uses: demand.uses,
         };
@@ -261,7 +261,8 @@ impl FlowModel {
     /// The tasks in progress with any of these hosts among theirs.
     pub(super) fn tasks_on(&self, hosts: &Range<u32>) -> Vec<u32> {
         let all = self.parallel.iter();
-        let uses = |task: &Task| task.work.hosts().iter().any(|host| hosts.contains(&host.0));
+        let uses =
+            |task: &ParallelTask| task.work.hosts().iter().any(|host| hosts.contains(&host.0));
         all.filter(|(slot, task)| self.runs(**slot) && uses(task))
             .map(|(slot, _)| *slot)
             .collect()
@@ -290,7 +291,7 @@ impl FlowModel {
 
     /// Returns true if all hosts and links of a task are on.
     pub(super) fn is_task_on(&mut self, slot: u32) -> bool {
-        let Some(Task { work, .. }) = self.parallel.get(&slot) else {
+        let Some(ParallelTask { work, .. }) = self.parallel.get(&slot) else {
             return true;
         };
         let hosts = work.hosts().iter();

@@ -40,11 +40,11 @@ const LISTED_MAX: usize = 8;
 pub struct Override {
     text: String,
     path: Vec<String>,
-    change: Change,
+    change: OverrideChange,
 }
 
 #[derive(Clone, PartialEq, Debug)]
-enum Change {
+enum OverrideChange {
     Set(String),
     Scale(f64),
 }
@@ -90,9 +90,9 @@ impl FromStr for Override {
                     return Err(error("expected a number above 0 after *="));
                 }
                 let last = last.trim_end_matches('*').trim_end().to_owned();
-                ([rest, &[last]].concat(), Change::Scale(factor))
+                ([rest, &[last]].concat(), OverrideChange::Scale(factor))
             }
-            _ => (path, Change::Set(value.to_owned())),
+            _ => (path, OverrideChange::Set(value.to_owned())),
         };
         if path.iter().any(String::is_empty) {
             return Err(error("empty path component"));
@@ -219,7 +219,7 @@ impl Override {
         // A key that is absent because it has no default: whether it may be there is for the reader
         // to say.
         let absent = changed == 0 && !last.contains('*') && !parents.is_empty();
-        if let (true, Change::Set(text)) = (absent, &self.change) {
+        if let (true, OverrideChange::Set(text)) = (absent, &self.change) {
             for value in &mut here {
                 if let Value::Table(table) = value {
                     table.insert(last.clone(), parsed(text));
@@ -270,14 +270,14 @@ impl Override {
 
     fn change_value(&self, value: &mut Value) -> Result<(), OverrideError> {
         match &self.change {
-            Change::Set(text) => {
+            OverrideChange::Set(text) => {
                 *value = match value {
                     Value::String(_) => Value::String(unquoted(text).to_owned()),
                     _ => parsed(text),
                 };
                 Ok(())
             }
-            Change::Scale(factor) => {
+            OverrideChange::Scale(factor) => {
                 let scaled = scaled(value, *factor);
                 *value = scaled.ok_or_else(|| {
                     let found = cut(value.to_string().trim());

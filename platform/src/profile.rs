@@ -19,7 +19,7 @@ use sim_core::{HostId, Span};
 
 use crate::LinkId;
 
-pub(crate) use drawn::Line;
+pub(crate) use drawn::ProfileLine;
 pub use drawn::{Drawn, Law};
 
 /// A change of a link or a host. Both directions of a physical link change, even if the change
@@ -199,7 +199,7 @@ impl Events {
                 expected,
             })
         });
-        let lines = read.collect::<Result<Vec<Line>, ProfileError>>()?;
+        let lines = read.collect::<Result<Vec<ProfileLine>, ProfileError>>()?;
         Ok(Self {
             drawn: Some(Drawn::new(&lines, repeats).ok_or(endless)?),
             ..Self::default()

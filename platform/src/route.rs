@@ -145,16 +145,16 @@ pub(crate) struct RouteTable {
     /// For each end, the position of its first entry; one more position at the end.
     rows: Vec<u32>,
     /// Sorted by (from, to).
-    entries: Vec<Entry>,
+    entries: Vec<DeclaredRoute>,
     /// The links of all routes, one after the other: physical number and direction.
     uses: Vec<(u32, bool)>,
     /// The ways that are taken before any others, by zone and both ends.
-    bypasses: BTreeMap<(u32, u32, u32), Entry>,
+    bypasses: BTreeMap<(u32, u32, u32), DeclaredRoute>,
 }
 
 /// A declared route, or the way back of a declared route.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct DeclaredRoute {
     pub(crate) from: u32,
     pub(crate) to: u32,
     first: u32,
@@ -179,7 +179,7 @@ impl RouteTable {
     ) {
         let position =
             |length: usize| u32::try_from(length).expect("fewer than 2^32 links in routes");
-        let entry = Entry {
+        let entry = DeclaredRoute {
             from,
             to,
             first: position(self.uses.len()),
@@ -189,7 +189,7 @@ impl RouteTable {
             gateway_to,
         };
         self.uses.extend_from_slice(links);
-        let back = Entry {
+        let back = DeclaredRoute {
             from: to,
             to: from,
             reversed: true,
@@ -209,7 +209,7 @@ impl RouteTable {
     }
 
     /// The way between two ends that is taken before any other of a zone.
-    pub(crate) fn bypass(&self, zone: u32, from: u32, to: u32) -> Option<&Entry> {
+    pub(crate) fn bypass(&self, zone: u32, from: u32, to: u32) -> Option<&DeclaredRoute> {
         self.bypasses.get(&(zone, from, to))
     }
 
@@ -244,24 +244,27 @@ impl RouteTable {
     }
 
     /// The routes that begin at an end, and the number of the first of them.
-    pub(crate) fn routes_from(&self, from: u32) -> (u32, &[Entry]) {
+    pub(crate) fn routes_from(&self, from: u32) -> (u32, &[DeclaredRoute]) {
         let (begin, end) = (self.rows[from as usize], self.rows[from as usize + 1]);
         (begin, &self.entries[begin as usize..end as usize])
     }
 
-    pub(crate) fn find(&self, from: u32, to: u32) -> Option<&Entry> {
+    pub(crate) fn find(&self, from: u32, to: u32) -> Option<&DeclaredRoute> {
         let (_, row) = self.routes_from(from);
         let at = row.binary_search_by_key(&to, |entry| entry.to).ok()?;
         Some(&row[at])
     }
 
     /// The route with a number.
-    pub(crate) fn entry(&self, number: u32) -> &Entry {
+    pub(crate) fn entry(&self, number: u32) -> &DeclaredRoute {
         &self.entries[number as usize]
     }
 
     /// The links of a route in order: physical number and direction.
-    pub(crate) fn links(&self, entry: &Entry) -> impl Iterator<Item = (u32, bool)> + use<'_> {
+    pub(crate) fn links(
+        &self,
+        entry: &DeclaredRoute,
+    ) -> impl Iterator<Item = (u32, bool)> + use<'_> {
         let uses = &self.uses[entry.first as usize..(entry.first + entry.count) as usize];
         let reversed = entry.reversed;
         (0..uses.len()).map(move |at| {

@@ -28,7 +28,7 @@ use std::sync::OnceLock;
 use crate::Routing;
 use crate::cluster::Cluster;
 use crate::graph::{Graph, NONE};
-use crate::route::{Entry, Route, RouteEnd, RouteTable, Wire};
+use crate::route::{DeclaredRoute, Route, RouteEnd, RouteTable, Wire};
 
 /// The deepest nesting of zones below the platform; platforms in use nest two or three deep.
 pub const ZONE_DEPTH_MAX: usize = 16;
@@ -177,7 +177,7 @@ impl ZoneTree {
     }
 
     /// The route with `bypass` between two ends inside a zone, if there is one.
-    fn bypass(&self, zone: u32, from: u32, to: u32) -> Option<&Entry> {
+    fn bypass(&self, zone: u32, from: u32, to: u32) -> Option<&DeclaredRoute> {
         if !self.table.has_bypasses() {
             return None;
         }
@@ -291,14 +291,14 @@ impl ZoneTree {
         (first..first + self.routers.len()).contains(&(end as usize))
     }
 
-    fn append(&self, entry: &Entry, route: &mut Route) {
+    fn append(&self, entry: &DeclaredRoute, route: &mut Route) {
         for (wire, down) in self.table.links(entry) {
             route.push(self.wires[wire as usize], down);
         }
     }
 
     /// The declared routes to take one after the other through a zone that searches.
-    pub(crate) fn find_path(&self, zone: u32, from: u32, to: u32) -> Option<Vec<&Entry>> {
+    pub(crate) fn find_path(&self, zone: u32, from: u32, to: u32) -> Option<Vec<&DeclaredRoute>> {
         let zone = &self.zones[zone as usize];
         let graph = zone.graph.as_ref()?;
         let previous = graph.tree(from, zone.routing, &self.table)?;

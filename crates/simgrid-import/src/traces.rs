@@ -40,14 +40,14 @@ impl TraceKind {
 /// The traces of a platform, and the elements to which they are connected.
 #[derive(Default, Debug)]
 pub(super) struct Traces {
-    by_name: BTreeMap<String, Source>,
+    by_name: BTreeMap<String, TraceSource>,
     /// The name of the trace of an element; and where that is said.
     connections: BTreeMap<(String, TraceKind), (String, usize)>,
 }
 
 /// Where the events of a trace are.
 #[derive(Clone, Debug)]
-enum Source {
+enum TraceSource {
     File(String),
     Here(Events),
 }
@@ -60,7 +60,7 @@ impl Importer {
         };
         let period = element.get("periodicity").map(str::parse::<f64>);
         let source = match element.get("file") {
-            Some(file) => Source::File(file.to_owned()),
+            Some(file) => TraceSource::File(file.to_owned()),
             None => match Events::parse(&element.text) {
                 Ok(mut events) => {
                     let period = period.and_then(Result::ok).filter(|period| *period > 0.0);
@@ -71,7 +71,7 @@ impl Importer {
                         self.diagnostic(element, problem, format!("expected {SHORT_PERIOD}"));
                         return;
                     }
-                    Source::Here(events)
+                    TraceSource::Here(events)
                 }
                 Err(error) => {
                     let problem = format!("trace {:?}: {error}", cut(id));
@@ -140,7 +140,7 @@ impl Importer {
         let id = element.get("id").unwrap_or_default();
         let connected = self.connected_source(element, id, quality);
         let source = match (element.get(key), connected) {
-            (Some(file), _) => Source::File(file.to_owned()),
+            (Some(file), _) => TraceSource::File(file.to_owned()),
             (None, Some(source)) => source?,
             (None, None) => self.off_from_the_start(element, quality)?,
         };
@@ -188,7 +188,7 @@ impl Importer {
         element: &Element,
         id: &str,
         quality: TraceKind,
-    ) -> Option<Option<Source>> {
+    ) -> Option<Option<TraceSource>> {
         let key = (id.to_owned(), quality);
         let (trace, _) = self.traces.connections.remove(&key)?;
         let source = self.traces.by_name.get(&trace).cloned();
@@ -202,12 +202,12 @@ impl Importer {
     fn of_source(
         &mut self,
         element: &Element,
-        source: Source,
+        source: TraceSource,
         quality: TraceKind,
     ) -> Option<Box<ProfileEntry>> {
         let events = match source {
-            Source::Here(events) => Ok(events),
-            Source::File(name) => match &self.files {
+            TraceSource::Here(events) => Ok(events),
+            TraceSource::File(name) => match &self.files {
                 Files::Named => return Some(Box::new(ProfileEntry::in_file(name))),
                 Files::Nowhere => {
                     let problem = "this platform has no folder in which it could be";
@@ -233,12 +233,12 @@ impl Importer {
     }
 
     /// The attribute `state` of older files.
-    fn off_from_the_start(&mut self, element: &Element, quality: TraceKind) -> Option<Source> {
+    fn off_from_the_start(&mut self, element: &Element, quality: TraceKind) -> Option<TraceSource> {
         if quality.profile_kind() != ProfileKind::State {
             return None;
         }
         match element.get("state")? {
-            "OFF" => Some(Source::Here(Events {
+            "OFF" => Some(TraceSource::Here(Events {
                 events: vec![(0.0, 0.0)],
                 ..Events::default()
             })),

@@ -19,7 +19,7 @@ use toml::de::DeValue;
 
 use super::field::{InvalidValue, ParseField, cut};
 use super::section::{Collector, Section};
-use crate::profile::{Drawn, ENDLESS, Events, Line, PERIOD_MIN_S, Profile, Target};
+use crate::profile::{Drawn, ENDLESS, Events, PERIOD_MIN_S, Profile, ProfileLine, Target};
 use crate::units::{Duration, ProfileBandwidth};
 
 /// The largest profile file, in bytes: about a million events.
@@ -260,7 +260,7 @@ fn read_drawn(collector: &mut Collector, section: &Section<'_>) -> Option<Profil
         collector.wrong(list.span(), InvalidValue::kind(list.get_ref(), expected));
         return None;
     };
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<ProfileLine> = Vec::new();
     for value in array {
         let text: String = collector.value(value)?;
         match text.parse() {
@@ -407,7 +407,7 @@ impl Serialize for ProfileEntry {
         if let Some(drawn) = &self.drawn {
             let lines = drawn.laws.iter();
             let lines: Vec<String> = lines
-                .map(|&(delay, value)| Line(delay, value).to_string())
+                .map(|&(delay, value)| ProfileLine(delay, value).to_string())
                 .collect();
             table.serialize_entry("drawn", &lines)?;
             table.serialize_entry("loop", &drawn.repeats)?;

@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-use super::{Change, Override};
+use super::{Override, OverrideChange};
 use crate::Platform;
 
 const HOSTS: &str = "host_overrides";
@@ -55,8 +55,8 @@ impl Override {
             return;
         };
         let value = match self.change {
-            Change::Set(_) => None,
-            Change::Scale(_) => value_of_cluster(cluster, kind, name, key),
+            OverrideChange::Set(_) => None,
+            OverrideChange::Scale(_) => value_of_cluster(cluster, kind, name, key),
         };
         let overrides = inner_table(cluster, kind);
         let entry = overrides.and_then(|overrides| inner_table(overrides, name));

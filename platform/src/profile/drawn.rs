@@ -73,9 +73,9 @@ impl fmt::Display for Law {
 
 /// A line of a drawn profile.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Line(pub(crate) Law, pub(crate) Law);
+pub(crate) struct ProfileLine(pub(crate) Law, pub(crate) Law);
 
-impl FromStr for Line {
+impl FromStr for ProfileLine {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -89,7 +89,7 @@ impl FromStr for Line {
     }
 }
 
-impl fmt::Display for Line {
+impl fmt::Display for ProfileLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.0, self.1)
     }
@@ -97,8 +97,8 @@ impl fmt::Display for Line {
 
 impl Drawn {
     /// A profile of such lines. `None` if the profile repeats without time in between.
-    pub(crate) fn new(lines: &[Line], repeats: bool) -> Option<Self> {
-        let takes_time = |line: &Line| line.0.max().is_none_or(|longest| longest > 0.0);
+    pub(crate) fn new(lines: &[ProfileLine], repeats: bool) -> Option<Self> {
+        let takes_time = |line: &ProfileLine| line.0.max().is_none_or(|longest| longest > 0.0);
         let never_ends = repeats && !lines.iter().any(takes_time);
         (!never_ends || lines.is_empty()).then(|| Self {
             laws: lines.iter().map(|line| (line.0, line.1)).collect(),
@@ -114,10 +114,10 @@ mod tests {
     #[test]
     fn lines_read_back_as_they_print() {
         for text in ["DET 0 UNIF 0.5 1", "NORM 10 2 EXP 0.25"] {
-            let line: Line = text.parse().expect("two laws");
+            let line: ProfileLine = text.parse().expect("two laws");
             assert_eq!(line.to_string(), text);
         }
-        let long: Line = "EXPONENTIAL 2 NORMAL 1 0".parse().expect("two laws");
+        let long: ProfileLine = "EXPONENTIAL 2 NORMAL 1 0".parse().expect("two laws");
         assert_eq!(long.to_string(), "EXP 2 NORM 1 0");
         for wrong in [
             "DET 0",
@@ -126,7 +126,7 @@ mod tests {
             "DET 0 UNIF 1",
             "DET 1 DET 1 1",
         ] {
-            assert_eq!(wrong.parse::<Line>(), Err(EXPECTED), "{wrong}");
+            assert_eq!(wrong.parse::<ProfileLine>(), Err(EXPECTED), "{wrong}");
         }
     }
 }

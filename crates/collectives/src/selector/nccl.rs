@@ -36,7 +36,7 @@ enum Gpu {
 /// The links between the GPUs of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Link {
+enum GpuLink {
     NvLink,
     Pci,
 }
@@ -56,7 +56,7 @@ enum Cpu {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Machine {
     gpu: Gpu,
-    link: Link,
+    link: GpuLink,
     cpu: Cpu,
     /// Number of rings, and of trees with their second halves.
     channels: u32,
@@ -74,7 +74,7 @@ impl Default for Machine {
     fn default() -> Self {
         Self {
             gpu: Gpu::Hopper,
-            link: Link::NvLink,
+            link: GpuLink::NvLink,
             cpu: Cpu::Intel,
             channels: 16,
             bandwidth_in_node: 20.0,
@@ -157,7 +157,7 @@ impl CostModel {
             for protocol in Protocol::ALL {
                 let exists = match protocol {
                     Protocol::Ll => pattern != Pattern::Pat,
-                    Protocol::Ll128 => pattern != Pattern::Pat && machine.link == Link::NvLink,
+                    Protocol::Ll128 => pattern != Pattern::Pat && machine.link == GpuLink::NvLink,
                     Protocol::Simple => true,
                 };
                 if exists {

@@ -46,7 +46,7 @@ pub(crate) static SQUARE_MESH: Algorithm = Algorithm {
 
 /// A division of the ranks.
 #[derive(Clone, Copy)]
-struct Shape {
+struct MeshShape {
     /// Number of consecutive ranks that exchange all their data first.
     row: u32,
     /// Number of consecutive ranks that get all data of one another.
@@ -57,9 +57,9 @@ struct Shape {
     rotates: bool,
 }
 
-fn flat(size: u32) -> Shape {
+fn flat(size: u32) -> MeshShape {
     let [columns, row] = mesh(size).unwrap_or([size, 1]);
-    Shape {
+    MeshShape {
         row,
         plane: row,
         columns,
@@ -67,9 +67,9 @@ fn flat(size: u32) -> Shape {
     }
 }
 
-fn cubic(size: u32) -> Shape {
+fn cubic(size: u32) -> MeshShape {
     let [row, lines, columns] = square_mesh(size).unwrap_or([1, 1, size]);
-    Shape {
+    MeshShape {
         row,
         plane: row * lines,
         columns,
@@ -83,14 +83,14 @@ fn temp(call: &Call, plane: u32) -> u64 {
 }
 
 /// Returns the place of all data of consecutive ranks of the plane.
-fn data(call: &Call, shape: Shape, rank: u32, count: u32) -> Part {
+fn data(call: &Call, shape: MeshShape, rank: u32, count: u32) -> Part {
     let all = call.send_total();
     let offset = u64::from(rank % shape.plane) * all;
     Part::temp(offset, u64::from(count) * all)
 }
 
 /// Exchanges all data of groups of `width` ranks within the next larger groups of `group` ranks.
-fn exchange_groups(call: &Call, shape: Shape, group: u32, width: u32, steps: &mut dyn Steps) {
+fn exchange_groups(call: &Call, shape: MeshShape, group: u32, width: u32, steps: &mut dyn Steps) {
     if width == 1 {
         let own = data(call, shape, call.rank, 1);
         steps.copy(Part::send(0, call.send_total()), own);
@@ -109,7 +109,7 @@ fn exchange_groups(call: &Call, shape: Shape, group: u32, width: u32, steps: &mu
 }
 
 /// Makes the rounds in which blocks go to one plane after the other.
-fn exchange_blocks(call: &Call, shape: Shape, round: u32, steps: &mut dyn Steps) {
+fn exchange_blocks(call: &Call, shape: MeshShape, round: u32, steps: &mut dyn Steps) {
     let own = call.rank / shape.plane;
     let peer = |number: u32| {
         let plane = if shape.rotates {
@@ -151,7 +151,7 @@ fn exchange_blocks(call: &Call, shape: Shape, round: u32, steps: &mut dyn Steps)
 }
 
 /// Returns the block for `rank` among the data of a member of the plane.
-fn member_block(call: &Call, shape: Shape, member: u32, rank: u32) -> Part {
+fn member_block(call: &Call, shape: MeshShape, member: u32, rank: u32) -> Part {
     let all = data(call, shape, member, 1);
     Part {
         offset: all.offset + u64::from(rank) * call.bytes,

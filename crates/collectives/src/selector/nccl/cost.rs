@@ -5,7 +5,7 @@
 //! Source of constants and formulas: NCCL 2.30.7, `src/graph/tuning.cc`, `src/enqueue.cc`,
 //! `src/include/device.h`. Times are in µs, bandwidths in GB/s.
 
-use super::{Cpu, Gpu, Link, Machine};
+use super::{Cpu, Gpu, GpuLink, Machine};
 use crate::Collective;
 
 /// An algorithm of the model.
@@ -190,8 +190,8 @@ impl Machine {
     fn latency(&self, job: EstimatedCall, pattern: Pattern, protocol: Protocol) -> f64 {
         let (p, row) = (protocol as usize, usize::from(pattern == Pattern::Ring));
         let within = match self.link {
-            Link::NvLink => NVLINK_LATENCY,
-            Link::Pci => PCI_LATENCY,
+            GpuLink::NvLink => NVLINK_LATENCY,
+            GpuLink::Pci => PCI_LATENCY,
         };
         let is_spread = job.nodes == job.ranks;
         // With one rank on each node, latencies of rings are those of trees.

@@ -43,7 +43,7 @@ pub use result::{HotLinks, LinkLoad, LoadOverTime, NetworkReport, PairBytes};
 pub use sizes::{HopCount, SizeClass, SizeHistogram};
 pub use unexpected::UnexpectedMessages;
 
-use links::{Flow, Links};
+use links::{ActiveFlow, Links};
 use matrix::MatrixCounter;
 use sizes::SizeCounter;
 use unexpected::UnexpectedCounter;
@@ -53,7 +53,7 @@ use unexpected::UnexpectedCounter;
 pub struct NetworkAnalysis {
     links: Links,
     /// The flows under way, by number.
-    flows: BTreeMap<u32, Flow>,
+    flows: BTreeMap<u32, ActiveFlow>,
     /// Flows without links and without a rate: bytes, and bytes per second without other flows.
     /// Models without links have only such flows, maybe one for each rank.
     routeless: BTreeMap<u32, (f64, f64)>,
@@ -139,13 +139,15 @@ impl NetworkAnalysis {
                     self.routeless.insert(flow, (bytes, alone));
                 } else {
                     let links = links.clone();
-                    self.flows.insert(flow, Flow::new(bytes, alone, links));
+                    self.flows
+                        .insert(flow, ActiveFlow::new(bytes, alone, links));
                     self.begun = Some(flow);
                 }
             }
             NetworkEvent::Rate { flow, rate, link } => {
                 if let Some((bytes, alone)) = self.routeless.remove(&flow) {
-                    self.flows.insert(flow, Flow::new(bytes, alone, Vec::new()));
+                    self.flows
+                        .insert(flow, ActiveFlow::new(bytes, alone, Vec::new()));
                 }
                 if let Some(flow) = self.flows.get_mut(&flow) {
                     self.links.change_rate(flow, time, rate, link);

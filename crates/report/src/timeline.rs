@@ -50,13 +50,13 @@ pub(crate) fn plot_timeline(
     rows_max: usize,
     path: &Path,
 ) -> Result<(), PlotError> {
-    let layout = Layout::new(timeline, rows_max);
+    let layout = TimelineLayout::new(timeline, rows_max);
     write(path, layout.pixel_size(), &layout)
 }
 
 /// Draws a run with at most `rows_max` rows as the text of an SVG picture.
 pub(crate) fn svg_of_timeline(timeline: &Timeline, rows_max: usize) -> Result<String, PlotError> {
-    let layout = Layout::new(timeline, rows_max);
+    let layout = TimelineLayout::new(timeline, rows_max);
     svg(layout.pixel_size(), &layout)
 }
 
@@ -69,7 +69,7 @@ struct Arrow {
 }
 
 /// Where everything stands.
-struct Layout<'a> {
+struct TimelineLayout<'a> {
     timeline: &'a Timeline,
     rows: Rows,
     /// The left edges of the texts, of the source lines and of the lanes.
@@ -100,7 +100,7 @@ fn shorten_text(text: &str, letters: i32) -> String {
     format!("{start}…")
 }
 
-impl<'a> Layout<'a> {
+impl<'a> TimelineLayout<'a> {
     fn new(timeline: &'a Timeline, rows_max: usize) -> Self {
         let rows = Rows::from_timeline(timeline, rows_max);
         let steps = rows.rows.iter().map(|row| (&row.text[..], &row.place[..]));
@@ -345,7 +345,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-impl Drawing for Layout<'_> {
+impl Drawing for TimelineLayout<'_> {
     fn draw<D: DrawingBackend>(&self, area: &DrawingArea<D, Shift>) -> Result<(), String> {
         area.fill(&WHITE).map_err(text)?;
         let style = ("sans-serif", 18).into_font().color(&BLACK);
@@ -437,7 +437,7 @@ mod tests {
             after: vec![2, 1],
             ..TimelineStep::default()
         });
-        let layout = Layout::new(&timeline, 40);
+        let layout = TimelineLayout::new(&timeline, 40);
         let tracks: Vec<i32> = layout.arrows.iter().map(|arrow| arrow.track).collect();
         assert_eq!(tracks, [-12, 12, 18, 24, 12]);
     }

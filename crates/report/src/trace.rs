@@ -80,12 +80,12 @@ pub struct TraceSummary {
 }
 
 /// A file. It is flushed once, at the end of the file.
-enum Output<W: Write> {
+enum TraceOutput<W: Write> {
     Plain(W),
     Compressed(GzEncoder<W>),
 }
 
-impl<W: Write> Write for Output<W> {
+impl<W: Write> Write for TraceOutput<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Plain(out) => out.write(bytes),
@@ -126,9 +126,9 @@ impl TraceWriter {
         }
         let out = match format {
             TraceFormat::Perfetto { compressed: true } => {
-                Output::Compressed(GzEncoder::new(out, Compression::fast()))
+                TraceOutput::Compressed(GzEncoder::new(out, Compression::fast()))
             }
-            _ => Output::Plain(out),
+            _ => TraceOutput::Plain(out),
         };
         let sink: Box<dyn Sink> = match format {
             TraceFormat::Perfetto { .. } if aggregates => {
@@ -244,8 +244,8 @@ impl fmt::Display for TraceError {
 
 impl std::error::Error for TraceError {}
 
-impl<W: Write> fmt::Debug for Output<W> {
+impl<W: Write> fmt::Debug for TraceOutput<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Output")
+        f.write_str("TraceOutput")
     }
 }

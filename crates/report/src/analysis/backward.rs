@@ -39,13 +39,13 @@ use super::flights::{Identity, PacketQueues};
 use delays::{DelayKey, Delays, Waiter};
 use sensitivity::{FlowEnd, PathTimes};
 use slack::Slacks;
-use state::{BackwardRank, Effect, Flight, Instance, OpenCall, PathEnd};
+use state::{BackwardFlight, BackwardRank, Effect, Instance, OpenCall, PathEnd};
 
 /// An analysis in progress.
 struct Backward<'a> {
     end: f64,
     ranks: Vec<BackwardRank>,
-    flights: PacketQueues<Flight>,
+    flights: PacketQueues<BackwardFlight>,
     flows: BTreeMap<u32, FlowEnd>,
     /// The packet of a flow; the begin of this flow is read next.
     injected: Option<Identity>,

@@ -152,7 +152,7 @@ pub(crate) type Identity = (u32, u32, PacketKind, u32);
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
-struct Queue {
+struct QueueEnds {
     first: u32,
     last: u32,
 }
@@ -160,7 +160,7 @@ struct Queue {
 /// Packets under way, with a value each.
 #[derive(Debug)]
 pub(crate) struct PacketQueues<T> {
-    queues: BTreeMap<Identity, Queue>,
+    queues: BTreeMap<Identity, QueueEnds>,
     /// Values with the next one of their queue, or the next free place.
     slots: Vec<(T, u32)>,
     free: Option<u32>,
@@ -191,7 +191,7 @@ impl<T> PacketQueues<T> {
                 u32::try_from(self.slots.len() - 1).expect("packets under way fit 32 bits")
             }
         };
-        let fresh = Queue {
+        let fresh = QueueEnds {
             first: NONE,
             last: NONE,
         };

@@ -38,7 +38,7 @@ pub(super) struct Picture {
     pub(super) height: f64,
     pub(super) shapes: Vec<Shape>,
     pub(super) texts: Vec<Text>,
-    pub(super) legend: Vec<Entry>,
+    pub(super) legend: Vec<LegendEntry>,
     /// The data as a URL, of CSV (RFC 4180).
     pub(super) data: String,
 }
@@ -66,7 +66,7 @@ pub(super) struct Text {
 
 /// An entry of a legend.
 #[derive(Debug, Serialize)]
-pub(super) struct Entry {
+pub(super) struct LegendEntry {
     pub(super) style: String,
     pub(super) text: String,
 }
@@ -226,9 +226,9 @@ pub(super) fn level(share: f64) -> Option<u8> {
 }
 
 /// Returns the legend of a colour scale, by the text of a share.
-pub(super) fn scale(text: impl Fn(f64) -> String) -> Vec<Entry> {
+pub(super) fn scale(text: impl Fn(f64) -> String) -> Vec<LegendEntry> {
     [(0, 0.0), (LEVELS / 2, 0.5), (LEVELS - 1, 1.0)]
-        .map(|(level, share)| Entry {
+        .map(|(level, share)| LegendEntry {
             style: format!("v{level}"),
             text: text(share),
         })
@@ -237,7 +237,7 @@ pub(super) fn scale(text: impl Fn(f64) -> String) -> Vec<Entry> {
 
 /// Returns the end of a colour scale for utilisations up to this one, and the legend: the end and
 /// the middle are round numbers.
-pub(super) fn utilisation_scale(most: f64) -> (f64, Vec<Entry>) {
+pub(super) fn utilisation_scale(most: f64) -> (f64, Vec<LegendEntry>) {
     if most <= 0.0 {
         return (1.0, Vec::new());
     }

@@ -7,7 +7,7 @@ use std::io;
 
 use super::overview::{ACTIVITIES, TimelineOverview, activity_name};
 use super::picture::{
-    AREA, Entry, LEFT, LEVELS, Picture, Shape, level, scale, stepping, utilisation_scale,
+    AREA, LEFT, LEVELS, LegendEntry, Picture, Shape, level, scale, stepping, utilisation_scale,
 };
 use crate::analysis::seconds;
 use crate::network::{NetworkReport, PairMatrix, SizeHistogram, bytes};
@@ -127,7 +127,7 @@ pub(super) fn timeline(overview: &TimelineOverview) -> io::Result<Option<Picture
         .filter(|&activity| !shapes[activity].path.is_empty())
         .collect();
     picture.legend = (drawn.iter())
-        .map(|&activity| Entry {
+        .map(|&activity| LegendEntry {
             style: style(activity),
             text: activity_name(activity).to_owned(),
         })
@@ -314,7 +314,7 @@ fn matrix_cells(picture: &mut Picture, sums: &BlockSums, (blocks, size): (usize,
     }
     picture.cells(TOP, (size, size), &cells);
     if !nothing.path.is_empty() {
-        picture.legend.push(Entry {
+        picture.legend.push(LegendEntry {
             style: nothing.style.clone(),
             text: "messages of 0 B".to_owned(),
         });

@@ -12,7 +12,7 @@ use std::io;
 use platform::Platform;
 
 use super::picture::{
-    AREA, Entry, LEFT, LEVELS, Picture, Shape, Text, level, rounded, utilisation_scale,
+    AREA, LEFT, LEVELS, LegendEntry, Picture, Shape, Text, level, rounded, utilisation_scale,
 };
 use crate::layout::{Line, NodeKind, zone};
 use crate::network::{LinkLoad, NetworkReport};
@@ -229,7 +229,7 @@ fn draw_lines(
     for (shape, text) in entries {
         if !shape.path.is_empty() {
             let style = shape.style.clone();
-            picture.legend.push(Entry { style, text });
+            picture.legend.push(LegendEntry { style, text });
         }
     }
     picture.shapes.push(idle);

@@ -15,7 +15,7 @@ const ROUNDING: f64 = 1e-6;
 
 /// A flow under way.
 #[derive(Debug)]
-pub(super) struct Flow {
+pub(super) struct ActiveFlow {
     bytes: f64,
     /// Bytes per second without other flows.
     alone: f64,
@@ -32,7 +32,7 @@ pub(super) struct Flow {
     moved: f64,
 }
 
-impl Flow {
+impl ActiveFlow {
     pub(super) const fn new(bytes: f64, alone: f64, links: Vec<u32>) -> Self {
         Self {
             bytes,
@@ -156,7 +156,7 @@ impl Links {
     }
 
     /// Counts the progress of a flow at its present rate.
-    fn settle_flow(&mut self, flow: &mut Flow, time_s: f64) {
+    fn settle_flow(&mut self, flow: &mut ActiveFlow, time_s: f64) {
         let (from_s, elapsed_s) = (flow.since_s, time_s - flow.since_s);
         flow.since_s = time_s;
         let Some(rate) = flow.rate.filter(|_| elapsed_s > 0.0) else {
@@ -177,7 +177,7 @@ impl Links {
     /// Takes a new rate of a flow.
     pub(super) fn change_rate(
         &mut self,
-        flow: &mut Flow,
+        flow: &mut ActiveFlow,
         time_s: f64,
         rate: f64,
         limit: Option<u32>,
@@ -195,7 +195,7 @@ impl Links {
     }
 
     /// Sets the bottleneck of a flow.
-    fn set_bottleneck(&mut self, flow: &mut Flow, time_s: f64, limit: Option<u32>) {
+    fn set_bottleneck(&mut self, flow: &mut ActiveFlow, time_s: f64, limit: Option<u32>) {
         let before = std::mem::replace(&mut flow.limit, limit);
         if before == limit {
             return;
@@ -213,7 +213,7 @@ impl Links {
     }
 
     /// Takes the end of a flow.
-    pub(super) fn end_flow(&mut self, mut flow: Flow, time_s: f64) {
+    pub(super) fn end_flow(&mut self, mut flow: ActiveFlow, time_s: f64) {
         self.settle_flow(&mut flow, time_s);
         self.set_bottleneck(&mut flow, time_s, None);
         let is_complete = (flow.moved - flow.bytes).abs() <= COMPLETE * flow.bytes;

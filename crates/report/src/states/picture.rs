@@ -38,18 +38,18 @@ const LANES: [RGBColor; 6] = [
 
 /// Draws a state machine as the text of an SVG picture.
 pub(crate) fn svg_of_states(graph: &StateGraph) -> Result<String, PlotError> {
-    let layout = Layout::new(graph);
+    let layout = StateLayout::new(graph);
     svg(layout.pixel_size(), &layout)
 }
 
 /// Draws a state machine into the file at `path`: `.svg` or `.png`.
 pub(crate) fn plot_states(graph: &StateGraph, path: &Path) -> Result<(), PlotError> {
-    let layout = Layout::new(graph);
+    let layout = StateLayout::new(graph);
     write(path, layout.pixel_size(), &layout)
 }
 
 /// Where everything stands.
-struct Layout<'a> {
+struct StateLayout<'a> {
     graph: &'a StateGraph,
     /// The upper and lower edge of each state.
     boxes: Vec<(i32, i32)>,
@@ -70,7 +70,7 @@ fn count_as_i32(number: usize) -> i32 {
     i32::try_from(number).unwrap_or(10_000)
 }
 
-impl<'a> Layout<'a> {
+impl<'a> StateLayout<'a> {
     /// Returns width and height in pixels.
     const fn pixel_size(&self) -> (u32, u32) {
         (self.width.unsigned_abs(), self.height.unsigned_abs())
@@ -157,7 +157,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-impl Drawing for Layout<'_> {
+impl Drawing for StateLayout<'_> {
     fn draw<D: DrawingBackend>(&self, area: &DrawingArea<D, Shift>) -> Result<(), String> {
         area.fill(&WHITE).map_err(text)?;
         let style = ("sans-serif", 20).into_font().color(&BLACK);

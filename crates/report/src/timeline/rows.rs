@@ -35,14 +35,14 @@ pub(super) struct Rows {
 }
 
 /// A queue of the network, from rank to rank.
-struct Queue {
+struct NetworkQueue {
     sender: String,
     receiver: String,
     /// True if the messages belong to collective operations or to the protocol.
     is_internal: bool,
 }
 
-impl Queue {
+impl NetworkQueue {
     /// Reads the name of a queue, such as `network 1 -> 0 (context 3)`; the context of a collective
     /// operation is odd.
     fn parse_name(name: &str) -> Option<Self> {
@@ -111,7 +111,7 @@ impl Rows {
     /// critical step.
     pub(super) fn from_timeline(timeline: &Timeline, rows_max: usize) -> Self {
         let queues: Vec<_> = (timeline.lanes.iter())
-            .map(|name| Queue::parse_name(name))
+            .map(|name| NetworkQueue::parse_name(name))
             .collect();
         let (lanes, new_lanes) = lanes_of_ranks(timeline, &queues);
         let ends = timeline.ends.len() + usize::from(timeline.fault.is_some());
@@ -176,7 +176,10 @@ impl Rows {
 
 /// Returns the lanes with one lane for each rank in place of the queues, and the new position of
 /// each lane.
-fn lanes_of_ranks(timeline: &Timeline, queues: &[Option<Queue>]) -> (Vec<String>, Vec<usize>) {
+fn lanes_of_ranks(
+    timeline: &Timeline,
+    queues: &[Option<NetworkQueue>],
+) -> (Vec<String>, Vec<usize>) {
     // Actors may have the same name; a rank has the lane of the actor of this name.
     let mut lanes: Vec<(&String, Option<usize>)> = Vec::new();
     for (position, (name, queue)) in timeline.lanes.iter().zip(queues).enumerate() {
@@ -210,7 +213,7 @@ fn lanes_of_ranks(timeline: &Timeline, queues: &[Option<Queue>]) -> (Vec<String>
 /// Returns for each step why the step has no own row, if so.
 fn fold_steps(
     timeline: &Timeline,
-    queues: &[Option<Queue>],
+    queues: &[Option<NetworkQueue>],
     rows_max: usize,
 ) -> Vec<Option<Folding>> {
     let steps = &timeline.steps;

@@ -62,7 +62,7 @@ type Queue = (u32, u32, MessageStage, u32);
 
 /// A change of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Change {
+pub(crate) enum MessageChange {
     /// The first byte of a message leaves. The entry of [`Messages::message_mut`].
     Departs(u32),
     /// The last byte of a message has arrived.
@@ -179,9 +179,9 @@ impl Messages {
         found.unwrap_or_else(|| self.insert_message(bytes))
     }
 
-    fn departs(&mut self, entry: u32) -> Option<Change> {
+    fn departs(&mut self, entry: u32) -> Option<MessageChange> {
         let message = &mut self.table[entry as usize];
-        (!std::mem::replace(&mut message.flies, true)).then_some(Change::Departs(entry))
+        (!std::mem::replace(&mut message.flies, true)).then_some(MessageChange::Departs(entry))
     }
 
     /// Takes a packet that a rank passes to its device.
@@ -191,7 +191,7 @@ impl Messages {
         packet: PacketKind,
         key: u32,
         bytes: u64,
-    ) -> Option<Change> {
+    ) -> Option<MessageChange> {
         match packet {
             PacketKind::Eager => {
                 let entry = self.begun(rank, peer, bytes, false);
@@ -239,7 +239,7 @@ impl Messages {
         packet: PacketKind,
         key: u32,
         bytes: u64,
-    ) -> Option<Change> {
+    ) -> Option<MessageChange> {
         let any = |_: &TracedMessage| true;
         match packet {
             PacketKind::Eager => {
@@ -283,7 +283,13 @@ impl Messages {
     }
 
     /// Counts the first bytes of an eager message.
-    fn arrived_last(&mut self, peer: u32, rank: u32, entry: u32, bytes: u64) -> Option<Change> {
+    fn arrived_last(
+        &mut self,
+        peer: u32,
+        rank: u32,
+        entry: u32,
+        bytes: u64,
+    ) -> Option<MessageChange> {
         let message = &mut self.table[entry as usize];
         message.left = message.left.saturating_sub(bytes);
         if message.left > 0 {
@@ -292,17 +298,17 @@ impl Messages {
         let number = message.id;
         let queue = (peer, rank, MessageStage::EagerNext, 0);
         let entry = self.take_message(queue, |message| message.id == number)?;
-        Some(Change::Arrives(self.remove_message(entry)))
+        Some(MessageChange::Arrives(self.remove_message(entry)))
     }
 
     /// Counts bytes of the first message of a queue.
-    fn arrived(&mut self, queue: Queue, entry: u32, bytes: u64) -> Option<Change> {
+    fn arrived(&mut self, queue: Queue, entry: u32, bytes: u64) -> Option<MessageChange> {
         let message = &mut self.table[entry as usize];
         message.left = message.left.saturating_sub(bytes);
         if message.left > 0 {
             return None;
         }
         let entry = self.take_message(queue, |_| true)?;
-        Some(Change::Arrives(self.remove_message(entry)))
+        Some(MessageChange::Arrives(self.remove_message(entry)))
     }
 }

@@ -5,7 +5,7 @@ use std::collections::btree_map;
 use observe::{LogEvent, NetworkEvent, PacketKind, RankEvent};
 
 use super::sensitivity::{FlowEnd, FlowTimes};
-use super::state::{Effect, Flight, SentOperation};
+use super::state::{BackwardFlight, Effect, SentOperation};
 use super::{Backward, slack::MessageSlack};
 
 impl Backward<'_> {
@@ -34,7 +34,7 @@ impl Backward<'_> {
                 let Some((identity, end)) = self.injected.take().zip(times) else {
                     return;
                 };
-                let is_open = |flight: &Flight| flight.flow.is_none();
+                let is_open = |flight: &BackwardFlight| flight.flow.is_none();
                 if let Some(flight) = self.flights.find_mut(identity, is_open) {
                     flight.flow = Some(Box::new(FlowTimes {
                         latency_s,
@@ -161,7 +161,7 @@ impl Backward<'_> {
             effect.waiters = [None; 2];
         }
         effect.slack = effect.slack.min((self.end - time).max(0.0));
-        let flight = Flight { effect, flow: None };
+        let flight = BackwardFlight { effect, flow: None };
         self.flights.push_packet((peer, rank, packet, key), flight);
     }
 

@@ -49,7 +49,7 @@ impl Effect {
 
 /// A packet under way.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Flight {
+pub(super) struct BackwardFlight {
     pub(super) effect: Effect,
     pub(super) flow: Option<Box<FlowTimes>>,
 }

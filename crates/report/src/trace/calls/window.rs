@@ -3,7 +3,7 @@
 //! A counter is written after the last event of a timestamp, with one value per timestamp.
 
 use super::{COUNTED, Calls, EventRate, SELECTED};
-use crate::trace::messages::Change;
+use crate::trace::messages::MessageChange;
 use crate::trace::sink::{Counter, Flight, Label, Slice, SliceKind};
 
 impl Calls {
@@ -23,13 +23,13 @@ impl Calls {
     }
 
     /// A message leaves its sender or has arrived.
-    pub(super) fn handle_message(&mut self, (from, to): (u32, u32), change: Option<Change>) {
+    pub(super) fn handle_message(&mut self, (from, to): (u32, u32), change: Option<MessageChange>) {
         let Some(change) = change else {
             return;
         };
         let (message, entry) = match change {
-            Change::Departs(entry) => (*self.messages.message_mut(entry), Some(entry)),
-            Change::Arrives(message) => (message, None),
+            MessageChange::Departs(entry) => (*self.messages.message_mut(entry), Some(entry)),
+            MessageChange::Arrives(message) => (message, None),
         };
         let contents = self.options.contents;
         let flight = Flight {

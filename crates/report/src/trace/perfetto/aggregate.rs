@@ -47,14 +47,14 @@ const NAMES: [&str; VALUES] = [
 
 /// Hosts that are shown together.
 #[derive(Clone, Debug)]
-struct Group {
+struct HostGroup {
     /// Names of the first and of the last host.
     first: String,
     last: String,
     bins: Vec<[f64; VALUES]>,
 }
 
-impl Group {
+impl HostGroup {
     fn name(&self) -> String {
         if self.first == self.last {
             self.first.clone()
@@ -101,7 +101,7 @@ struct RankCall {
 pub(crate) struct Aggregate<W> {
     packets: PacketWriter<W>,
     numbers: HostNumbers,
-    groups: Vec<Group>,
+    groups: Vec<HostGroup>,
     /// A group has two to the power of this hosts.
     shift: u32,
     width: f64,
@@ -159,7 +159,7 @@ impl<W: Write> Aggregate<W> {
         }
     }
 
-    fn group_of(&mut self, rank: u32) -> &mut Group {
+    fn group_of(&mut self, rank: u32) -> &mut HostGroup {
         let group = self.ranks[rank as usize].host >> self.shift;
         &mut self.groups[group as usize]
     }
@@ -278,7 +278,7 @@ impl<W: Write> Sink for Aggregate<W> {
             }
             match self.groups.get_mut((number >> self.shift) as usize) {
                 Some(group) => host.clone_into(&mut group.last),
-                None => self.groups.push(Group {
+                None => self.groups.push(HostGroup {
                     first: host.to_owned(),
                     last: host.to_owned(),
                     bins: Vec::new(),

@@ -17,7 +17,7 @@ use crate::trace::sink::{Counter, Flight, Label, Sink, Slice, SliceKind};
 
 /// Slices that become one.
 #[derive(Clone, Debug)]
-struct Group {
+struct SliceGroup {
     begin: f64,
     end: f64,
     count: u64,
@@ -28,7 +28,7 @@ struct Group {
 /// The slices of a rank that are not written.
 #[derive(Clone, Debug, Default)]
 struct RankShort {
-    group: Option<Group>,
+    group: Option<SliceGroup>,
     /// The call that has not ended, with the begin of the call.
     call: Option<(f64, Slice)>,
 }
@@ -65,11 +65,12 @@ impl<W: Write> Merge<W> {
     /// Adds a short slice to the group of a rank.
     fn add_slice(&mut self, rank: u32, (begin, end): (f64, f64), label: Label) {
         let limit = self.limit;
-        let joins = |group: &Group| begin - group.end < limit && group.end - group.begin < limit;
+        let joins =
+            |group: &SliceGroup| begin - group.end < limit && group.end - group.begin < limit;
         if !self.rank(rank).group.as_ref().is_some_and(joins) {
             self.write_group(rank);
         }
-        let group = self.rank(rank).group.get_or_insert_with(|| Group {
+        let group = self.rank(rank).group.get_or_insert_with(|| SliceGroup {
             begin,
             end,
             count: 0,

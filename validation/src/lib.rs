@@ -67,7 +67,7 @@ pub use key_factors::{KeyFactor, fit_factors};
 pub use key_fit::{KeyFit, KeyFitError, fit_keys};
 pub use loggp::LogGp;
 pub use measure::{
-    Effort, ElementType, IdleMode, KernelSelection, LoopTiming, Machine, MeasureOptions, Plan,
+    Effort, ElementType, IdleMode, KernelSelection, LoopTiming, MachineInfo, MeasureOptions, Plan,
     ReportProgress, Session, Task, TimedCall, measure, measure_simulated, samples_as_csv,
     simulated_times,
 };

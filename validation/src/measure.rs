@@ -23,7 +23,7 @@ mod stop;
 mod timed_call;
 
 pub use conductor::{ReportProgress, measure};
-pub use machine::Machine;
+pub use machine::MachineInfo;
 pub use plan::{Effort, IdleMode, KernelSelection, MeasureOptions, Plan, Task};
 pub use session::{Session, samples_as_csv};
 pub use simulated::{measure_simulated, simulated_times};

@@ -29,7 +29,7 @@ pub(crate) enum Goal {
 }
 
 /// Shows the progress of a run until the run is finished, with a percentage if the end is known.
-pub(crate) fn of_run(name: &str, args: &RunArgs, start: &Start) -> Option<Line> {
+pub(crate) fn of_run(name: &str, args: &RunArgs, start: &Start) -> Option<ProgressDisplay> {
     if args.output.quiet {
         return None;
     }
@@ -48,7 +48,7 @@ fn show_progress(
     progress: &Arc<RunProgress>,
     goal: Option<Goal>,
     period: Duration,
-) -> Option<Line> {
+) -> Option<ProgressDisplay> {
     let source = Arc::clone(progress);
     line_per(period, move || {
         progress_text(source.reached_time(), source.events(), goal)
@@ -70,14 +70,16 @@ fn progress_text(time: Time, events: u64, goal: Option<Goal>) -> String {
 }
 
 /// Shows `text` until the line is dropped; `None` if `text` cannot be shown.
-pub(crate) fn show_line(text: impl Fn() -> String + Clone + Send + Sync + 'static) -> Option<Line> {
+pub(crate) fn show_line(
+    text: impl Fn() -> String + Clone + Send + Sync + 'static,
+) -> Option<ProgressDisplay> {
     line_per(BATCH_PERIOD, text)
 }
 
 fn line_per(
     period: Duration,
     text: impl Fn() -> String + Clone + Send + Sync + 'static,
-) -> Option<Line> {
+) -> Option<ProgressDisplay> {
     if !std::io::stderr().is_terminal() {
         return call_periodically(period, move || {
             // Progress is a courtesy: nothing depends on it.
@@ -95,11 +97,14 @@ fn line_per(
         .with_key("state", state);
     let bar = ProgressBar::new_spinner().with_style(style);
     bar.enable_steady_tick(PERIOD);
-    Some(Line::Bar(bar))
+    Some(ProgressDisplay::Bar(bar))
 }
 
 /// Calls `tell` each time that a period has passed, on a thread that ends with the line.
-fn call_periodically(period: Duration, tell: impl Fn() + Send + 'static) -> Option<Line> {
+fn call_periodically(
+    period: Duration,
+    tell: impl Fn() + Send + 'static,
+) -> Option<ProgressDisplay> {
     let (alive, end) = channel::<()>();
     let work = move || {
         while end.recv_timeout(period) == Err(RecvTimeoutError::Timeout) {
@@ -107,19 +112,19 @@ fn call_periodically(period: Duration, tell: impl Fn() + Send + 'static) -> Opti
         }
     };
     std::thread::Builder::new().spawn(work).ok()?;
-    Some(Line::Batch(alive))
+    Some(ProgressDisplay::Batch(alive))
 }
 
 /// Display of progress; the display ends when all copies are dropped.
 #[derive(Clone)]
-pub(crate) enum Line {
+pub(crate) enum ProgressDisplay {
     /// A line on a terminal.
     Bar(ProgressBar),
     /// Lines elsewhere, until all senders are dropped.
     Batch(Sender<()>),
 }
 
-impl Line {
+impl ProgressDisplay {
     /// Takes the line away while `f` writes to the terminal.
     pub(crate) fn without(&self, f: &mut dyn FnMut()) {
         match self {

@@ -27,7 +27,7 @@ use clap::{Args, Subcommand};
 use simrun::status;
 
 pub use optimise::OptimiseCommand;
-use plan::{Choice, Plan};
+use plan::{Choice, StudyPlan};
 use runner::{Runner, Start};
 use share::Share;
 
@@ -167,7 +167,7 @@ pub fn optimise(command: &OptimiseCommand) -> ExitCode {
 }
 
 fn begin_study(command: &RunCommand) -> Result<ExitCode, ExitCode> {
-    let (plan, _) = Plan::begin_study(&command.file, &command.out, Choice::All)?;
+    let (plan, _) = StudyPlan::begin_study(&command.file, &command.out, Choice::All)?;
     if command.no_run {
         let (points, out) = (plan.points.len(), command.out.display());
         return Ok(status::print(format_args!(
@@ -178,7 +178,7 @@ fn begin_study(command: &RunCommand) -> Result<ExitCode, ExitCode> {
 }
 
 fn work_on_study(command: &WorkCommand) -> Result<ExitCode, ExitCode> {
-    let mut plan = Plan::open(&command.study.folder)?;
+    let mut plan = StudyPlan::open(&command.study.folder)?;
     plan.check_revision()?;
     plan.lock_folder(false)?;
     let share = match (&command.worker, &command.point) {
@@ -193,7 +193,7 @@ fn work_on_study(command: &WorkCommand) -> Result<ExitCode, ExitCode> {
 }
 
 fn retry(command: &RetryCommand) -> Result<ExitCode, ExitCode> {
-    let mut plan = Plan::open(&command.study.folder)?;
+    let mut plan = StudyPlan::open(&command.study.folder)?;
     plan.check_revision()?;
     plan.lock_folder(true)?;
     let start = Start::Failed {
@@ -203,7 +203,7 @@ fn retry(command: &RetryCommand) -> Result<ExitCode, ExitCode> {
 }
 
 fn points(command: &FolderArgs) -> Result<ExitCode, ExitCode> {
-    let plan = Plan::open(&command.folder)?;
+    let plan = StudyPlan::open(&command.folder)?;
     let keys = plan.points.iter().map(|point| point.key.as_str());
     Ok(status::print(keys.collect::<Vec<_>>().join("\n")))
 }

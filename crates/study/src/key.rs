@@ -54,12 +54,12 @@ impl KeyContent {
     /// Never: texts and numbers are expressible in JSON.
     pub fn key(&self, seed: u64) -> Key {
         #[derive(Serialize)]
-        struct Run<'c> {
+        struct SeededRun<'c> {
             #[serde(flatten)]
             content: &'c KeyContent,
             seed: u64,
         }
-        let run = Run {
+        let run = SeededRun {
             content: self,
             seed,
         };

@@ -70,8 +70,8 @@ impl<'r> PointResults<'r> {
     }
 
     /// Returns the values of a column for all seeds that both points have, for
-    /// [`Comparison::new`](crate::statistics::Comparison::new). A deterministic point has its value
-    /// at every seed.
+    /// [`PairedComparison::new`](crate::statistics::PairedComparison::new). A deterministic point
+    /// has its value at every seed.
     pub fn paired_values(&self, other: &Self, column: &str) -> (Vec<f64>, Vec<f64>) {
         let seeds = self.results.keys().chain(other.results.keys());
         let seeds: BTreeSet<u64> = seeds.copied().collect();

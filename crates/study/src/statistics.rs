@@ -2,8 +2,8 @@
 //!
 //! * The interval of a mean is Student's ([`Summary::new`]).
 //! * The interval of a quantile is made of order statistics ([`quantile_interval`]).
-//! * Two configurations with the same seeds are compared in pairs ([`Comparison::new`]); of several
-//!   comparisons, p-values are corrected after Holm ([`holm`]).
+//! * Two configurations with the same seeds are compared in pairs ([`PairedComparison::new`]); of
+//!   several comparisons, p-values are corrected after Holm ([`holm`]).
 //! * [`StoppingRule`] decides after which replication a mean is precise enough.
 //! * Values of one run have a warm-up and are correlated: [`SteadyState`] makes batch means of
 //!   them.
@@ -23,7 +23,7 @@ mod student;
 mod summary;
 
 pub use order::{quantile, quantile_interval};
-pub use paired::{Comparison, PairError, holm};
+pub use paired::{PairError, PairedComparison, holm};
 pub use steady_state::{SteadyState, SteadyStateError};
 pub use stopping::{StoppingDecision, StoppingRule};
 pub use summary::{FEW_BELOW, Interval, LongValues, Summary};

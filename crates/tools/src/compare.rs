@@ -97,7 +97,7 @@ pub(crate) struct CompareCommand {
 }
 
 /// Facts of a comparison besides the options.
-struct Plan<'a> {
+struct ComparisonPlan<'a> {
     command: &'a CompareCommand,
     platform: &'a Path,
     ranks: u32,
@@ -169,7 +169,7 @@ fn text_of_quantities(number: usize) -> String {
 }
 
 /// Builds the program, if need be, and finds out where this process is.
-fn plan<'a>(command: &'a CompareCommand, platform: &'a Path) -> Result<Plan<'a>, String> {
+fn plan<'a>(command: &'a CompareCommand, platform: &'a Path) -> Result<ComparisonPlan<'a>, String> {
     let names_size = |argument: &OsString| argument.to_string_lossy().contains("{size}");
     if !command.sizes.is_empty() && !command.arguments.iter().any(names_size) {
         return Err(
@@ -207,7 +207,7 @@ fn plan<'a>(command: &'a CompareCommand, platform: &'a Path) -> Result<Plan<'a>,
             command.app.display()
         ));
     }
-    Ok(Plan {
+    Ok(ComparisonPlan {
         command,
         platform,
         ranks,
@@ -235,7 +235,7 @@ fn check_outputs(command: &CompareCommand, platform: &Path) -> Result<(), Output
     Ok(())
 }
 
-fn compared(plan: &Plan<'_>) -> Result<Comparison, String> {
+fn compared(plan: &ComparisonPlan<'_>) -> Result<Comparison, String> {
     let command = plan.command;
     let platform = text_of(plan.platform)?;
     let metadata = SampleMetadata::from_text(&platform);
@@ -287,7 +287,7 @@ fn compared(plan: &Plan<'_>) -> Result<Comparison, String> {
 
 /// Returns the differences from the calibration, so that it may not hold: how ranks wait, how many
 /// there are, and over what they talk.
-fn other_way(plan: &Plan<'_>, metadata: &SampleMetadata) -> Vec<String> {
+fn other_way(plan: &ComparisonPlan<'_>, metadata: &SampleMetadata) -> Vec<String> {
     let mut notes = Vec::new();
     let mut compare = |key: &str, ours: &str, option: &str| {
         if let Some(theirs) = metadata.text(key)
@@ -359,7 +359,7 @@ impl CompareCommand {
 }
 
 /// Returns the simulated times of all cases.
-fn predicted(plan: &Plan<'_>) -> Result<Vec<RoundTimes>, String> {
+fn predicted(plan: &ComparisonPlan<'_>) -> Result<Vec<RoundTimes>, String> {
     let command = plan.command;
     let mut all = Vec::new();
     for (case, arguments) in command.cases() {
@@ -389,7 +389,7 @@ fn predicted(plan: &Plan<'_>) -> Result<Vec<RoundTimes>, String> {
 type Measured = (Vec<RoundTimes>, Vec<(u64, f64)>);
 
 /// Runs all cases for real, again and again, with the reference blocks before and after.
-fn measured(plan: &Plan<'_>) -> Result<Measured, String> {
+fn measured(plan: &ComparisonPlan<'_>) -> Result<Measured, String> {
     let command = plan.command;
     let mut blocks = references(plan, 1)?;
     let mut all = Vec::new();
@@ -411,7 +411,7 @@ fn measured(plan: &Plan<'_>) -> Result<Measured, String> {
     Ok((all, reference_times(&blocks)))
 }
 
-impl Plan<'_> {
+impl ComparisonPlan<'_> {
     /// A process that takes this one's place in the allocation, if there is one. Each meets its
     /// like where nobody else does: a rank may have started its next process while the run before
     /// is still ending elsewhere. All ranks start the same ones in the same order.
@@ -429,7 +429,7 @@ impl Plan<'_> {
 }
 
 /// The calibration's reference blocks, now.
-fn references(plan: &Plan<'_>, number: u32) -> Result<Vec<validation::Block>, String> {
+fn references(plan: &ComparisonPlan<'_>, number: u32) -> Result<Vec<validation::Block>, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let path = folder.path().join("references.csv");
     let simrun = std::env::current_exe().map_err(|error| error.to_string())?;

@@ -12,8 +12,8 @@ use clap::{Args, ValueEnum};
 use files::Output;
 use real::{RANK_VARIABLE, RealRun};
 use validation::{
-    Effort, KernelSelection, Machine, MeasureOptions, ReportProgress, Session, measure_simulated,
-    samples_as_csv,
+    Effort, KernelSelection, MachineInfo, MeasureOptions, ReportProgress, Session,
+    measure_simulated, samples_as_csv,
 };
 
 use simrun::transport_args::{self, Network, TransportArgs};
@@ -310,7 +310,7 @@ fn real_head(command: &MeasureCommand, network: Network, run: Option<&RealRun>) 
         "# hosts: {}\n# ranks_per_host: {most}",
         hosts.join(" ")
     );
-    text + &Machine::here().as_comments()
+    text + &MachineInfo::here().as_comments()
 }
 
 /// Shows progress on a terminal, on one line that is written over.

@@ -111,7 +111,7 @@ fn factor(text: &str) -> Result<f64, String> {
 }
 
 /// The effect of a parameter.
-struct Effect {
+struct ParameterEffect {
     path: String,
     /// Times with the parameter divided and multiplied, in seconds.
     times: [f64; 2],
@@ -122,7 +122,7 @@ struct Effect {
     predicted: Option<f64>,
 }
 
-impl Effect {
+impl ParameterEffect {
     /// Returns the relative change of the time for a relative change of the parameter.
     const fn elasticity(&self) -> f64 {
         let [less, more] = self.elasticities;
@@ -136,7 +136,7 @@ struct Effects {
     time: f64,
     /// True if there is an event log of the run without changes.
     is_observed: bool,
-    effects: Vec<Effect>,
+    effects: Vec<ParameterEffect>,
     /// The greatest derivatives by links and hosts, if the report has them.
     derivatives: Vec<Derivative>,
     /// Factors on all latencies: growth, and the factor; `None` above [`FACTOR_MAX`].
@@ -222,8 +222,8 @@ fn effects(command: &WhatifCommand, log: Option<&TemporaryLog>) -> Result<Effect
         .map(|(parameter, by)| vec![parameter.scaled(by)])
         .collect();
     let times = side_by_side(&runs, &simulate)?;
-    let mut effects: Vec<Effect> = (parameters.iter().zip(times.chunks(factors.len())))
-        .map(|(parameter, times)| Effect {
+    let mut effects: Vec<ParameterEffect> = (parameters.iter().zip(times.chunks(factors.len())))
+        .map(|(parameter, times)| ParameterEffect {
             path: parameter.path.clone(),
             times: [times[0], times[1]],
             elasticities: elasticities(base, &times[2..]),
@@ -237,7 +237,7 @@ fn effects(command: &WhatifCommand, log: Option<&TemporaryLog>) -> Result<Effect
         _ => Vec::new(),
     };
     let size = |time: f64| (time - base).abs();
-    let most = |effect: &Effect| effect.times.map(size).into_iter().fold(0.0, f64::max);
+    let most = |effect: &ParameterEffect| effect.times.map(size).into_iter().fold(0.0, f64::max);
     effects.sort_by(|one, other| most(other).total_cmp(&most(one)));
     let latencies: Vec<&Parameter> = (parameters.iter())
         .filter(|parameter| parameter.path.ends_with("latency"))

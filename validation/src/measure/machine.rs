@@ -5,7 +5,7 @@ use std::fs;
 
 /// Facts of the machine.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Machine {
+pub struct MachineInfo {
     /// The processor's name.
     pub processor: String,
     /// Number of processors the system has.
@@ -23,7 +23,7 @@ fn first_line(path: &str) -> Option<String> {
     Some(text.lines().next().unwrap_or_default().trim().to_owned())
 }
 
-impl Machine {
+impl MachineInfo {
     /// Returns the facts that the system reports now; `unknown` for missing facts.
     pub fn here() -> Self {
         let unknown = || "unknown".to_owned();

@@ -48,7 +48,7 @@ enum Transfers {
 
 /// The waits of a rank in a collective.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-enum Collectives {
+enum CollectiveWaitsArg {
     /// For the calls of the ranks that send data to the rank.
     #[default]
     Data,
@@ -134,7 +134,7 @@ pub struct CheckArgs {
         hide_possible_values = true,
         help_heading = "Model"
     )]
-    collectives: Collectives,
+    collectives: CollectiveWaitsArg,
 
     /// Orders of the operands of reductions: algorithm (that of the algorithm) or any (also
     /// random ones; an operation of the program with another result is an error, rounded
@@ -314,8 +314,8 @@ impl CheckArgs {
     /// Returns the waits of a rank in a collective.
     const fn collective_waits(&self) -> CollectiveWaits {
         match self.collectives {
-            Collectives::Algorithm => CollectiveWaits::Algorithm,
-            Collectives::Data => CollectiveWaits::Data,
+            CollectiveWaitsArg::Algorithm => CollectiveWaits::Algorithm,
+            CollectiveWaitsArg::Data => CollectiveWaits::Data,
         }
     }
 
@@ -470,7 +470,7 @@ impl CheckArgs {
             (self.transfers_are_instant(), " --transfers instant"),
             (self.explore_timeouts, " --explore-timeouts"),
             (
-                self.collectives == Collectives::Algorithm,
+                self.collectives == CollectiveWaitsArg::Algorithm,
                 " --collectives algorithm",
             ),
             (self.orders_operands(), " --reductions any"),

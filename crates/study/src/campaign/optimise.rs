@@ -23,12 +23,12 @@ use clap::Args;
 use report::three_digits;
 use simrun::status;
 
-use super::plan::{Choice, Plan, Sources};
+use super::plan::{Choice, Sources, StudyPlan};
 use super::runner::{Runner, Start, interrupted};
 use super::share::Share;
 use super::signals::Signals;
 use super::{JobArgs, views};
-use crate::statistics::{Comparison, Summary};
+use crate::statistics::{PairedComparison, Summary};
 use crate::{Key, Optimisation, PlannedPoint, PointResults, ResultError, ResultSet};
 use search::{Objective, search};
 
@@ -60,7 +60,7 @@ pub struct OptimiseCommand {
 
 /// Runs an optimisation, or continues it.
 pub(super) fn run_command(command: &OptimiseCommand) -> Result<ExitCode, ExitCode> {
-    let (plan, sources) = Plan::begin_study(&command.file, &command.out, Choice::Search)?;
+    let (plan, sources) = StudyPlan::begin_study(&command.file, &command.out, Choice::Search)?;
     let signals = Signals::watch_signals().map_err(status::refuse)?;
     let Some(optimisation) = plan.study.optimisation.clone() else {
         unreachable!("a study without [vary] was refused");
@@ -96,7 +96,7 @@ pub(super) fn run_command(command: &OptimiseCommand) -> Result<ExitCode, ExitCod
 /// The objective as runs of the program.
 struct Evaluation {
     optimisation: Optimisation,
-    plan: Plan,
+    plan: StudyPlan,
     sources: Sources,
     /// The points of an earlier start.
     known: Vec<PlannedPoint>,
@@ -317,7 +317,7 @@ impl Evaluation {
             let parameters = points[other].point.parameters.shown();
             let _ = write!(text, "{name}: {parameters}");
             let (of_best, of_other) = points[best].paired_values(&points[other], column);
-            if let Ok(found) = Comparison::new(&of_best, &of_other, confidence) {
+            if let Ok(found) = PairedComparison::new(&of_best, &of_other, confidence) {
                 let _ = write!(text, "\n      {:.4} times the best", found.ratio);
                 if let (Some(interval), true) = (found.interval, self.draws) {
                     let (low, high) = (interval.low, interval.high);

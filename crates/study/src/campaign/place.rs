@@ -10,8 +10,8 @@ use tempfile::TempDir;
 
 use super::claims::Claims;
 use super::outcome::{run_result, was_killed};
-use super::plan::Plan;
-use super::queue::{PointRun, Queue};
+use super::plan::StudyPlan;
+use super::queue::{PointRun, RunQueue};
 use super::worker::{RunEnd, Worker, kill_process};
 use crate::{Measure, ResultLine};
 
@@ -36,7 +36,7 @@ pub(super) struct Ended {
 
 /// The processes of a study.
 pub(super) struct Places<'p> {
-    plan: &'p Plan,
+    plan: &'p StudyPlan,
     program: Executable,
     claims: Option<&'p Claims>,
     analyses: bool,
@@ -47,7 +47,7 @@ pub(super) struct Places<'p> {
 }
 
 impl<'p> Places<'p> {
-    pub(super) fn new(plan: &'p Plan, claims: Option<&'p Claims>, jobs: usize) -> Self {
+    pub(super) fn new(plan: &'p StudyPlan, claims: Option<&'p Claims>, jobs: usize) -> Self {
         Self {
             plan,
             program: plan.program(),
@@ -70,7 +70,7 @@ impl<'p> Places<'p> {
     }
 
     /// Executes the runs of the queue, until the queue is closed.
-    pub(super) fn execute_queue(&self, place: usize, queue: &Queue, ends: &Sender<Ended>) {
+    pub(super) fn execute_queue(&self, place: usize, queue: &RunQueue, ends: &Sender<Ended>) {
         let worker = Worker::new(&self.program, self.plan.study.limits);
         let mut worker = match worker {
             Ok(worker) => worker,

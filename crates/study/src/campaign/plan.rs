@@ -45,7 +45,7 @@ pub(super) enum Choice {
 
 /// A study, its folder, and its points: in the order of their keys, or that of their choice.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct StudyPlan {
     pub(super) study: Study,
     pub(super) folder: StudyFolder,
     pub(super) points: Vec<PlannedPoint>,
@@ -53,7 +53,7 @@ pub(super) struct Plan {
     lock_of_folder: Option<FolderLock>,
 }
 
-impl Plan {
+impl StudyPlan {
     /// Begins a study, or continues it.
     pub(super) fn begin_study(
         file: &Path,
@@ -350,7 +350,7 @@ impl Sources {
     }
 
     fn point_content(&mut self, point: &Point) -> Option<KeyContent> {
-        let options = match Options::parse_options(&point.options) {
+        let options = match PointOptions::parse_options(&point.options) {
             Ok(options) => options,
             Err(problem) => {
                 self.mistake(point, problem);
@@ -418,7 +418,7 @@ fn load_point_platform(point: &Point) -> Result<platform::Platform, String> {
 }
 
 /// The options of a point.
-struct Options {
+struct PointOptions {
     ranks: Option<u32>,
     mapping: Mapping,
     map_file: Option<Vec<u8>>,
@@ -426,7 +426,7 @@ struct Options {
     others: Vec<String>,
 }
 
-impl Options {
+impl PointOptions {
     fn parse_options(options: &[String]) -> Result<Self, String> {
         let command = RunArgs::augment_args(clap::Command::new("options")).no_binary_name(true);
         let args = command

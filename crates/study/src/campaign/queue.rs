@@ -19,7 +19,7 @@ pub(super) struct PointRun {
 
 /// Runs that wait.
 #[derive(Debug)]
-pub(super) struct Queue {
+pub(super) struct RunQueue {
     state: Mutex<QueueState>,
     changed: Condvar,
     /// Number of processes.
@@ -38,7 +38,7 @@ struct QueueState {
     closed: bool,
 }
 
-impl Queue {
+impl RunQueue {
     pub(super) fn new(jobs: usize, memory: Option<u64>) -> Self {
         Self {
             state: Mutex::default(),
@@ -114,17 +114,17 @@ mod tests {
 
     #[test]
     fn processes_fit_into_the_memory() {
-        let queue = Queue::new(8, Some(1000));
+        let queue = RunQueue::new(8, Some(1000));
         assert_eq!(queue.allowed(None), 1);
         assert_eq!(queue.allowed(Some(0)), 8);
         assert_eq!(queue.allowed(Some(200)), 4);
         assert_eq!(queue.allowed(Some(2000)), 1);
-        assert_eq!(Queue::new(8, None).allowed(Some(2000)), 8);
+        assert_eq!(RunQueue::new(8, None).allowed(Some(2000)), 8);
     }
 
     #[test]
     fn the_first_run_is_alone() {
-        let queue = Queue::new(2, None);
+        let queue = RunQueue::new(2, None);
         let job = |position| PointRun { position, seed: 0 };
         for position in 0..3 {
             queue.push(job(position));

@@ -18,11 +18,11 @@ use report::three_digits;
 use simrun::status;
 
 use super::FolderArgs;
-use super::plan::Plan;
+use super::plan::StudyPlan;
 use super::text_table::time_unit;
 use super::views;
 use crate::range::format_size;
-use crate::statistics::{Comparison, Summary, holm};
+use crate::statistics::{PairedComparison, Summary, holm};
 use crate::{PointResults, ResultSet, StudyStatus, Value};
 
 /// Number of pictures at most.
@@ -47,13 +47,13 @@ pub struct ReportCommand {
 }
 
 pub(super) fn run_command(command: &ReportCommand) -> Result<ExitCode, ExitCode> {
-    let plan = Plan::open(&command.study.folder)?;
+    let plan = StudyPlan::open(&command.study.folder)?;
     let set = ResultSet::read(plan.folder.path()).map_err(status::refuse)?;
     let points = plan.results(&set);
     let out = command.out.clone();
     let out = out.unwrap_or_else(|| plan.folder.path().join("report.html"));
     let problems = views::problems(&plan, &set, &points);
-    let report = Report {
+    let report = StudyReport {
         plan: &plan,
         points: &points,
         columns: plan.study.columns(),
@@ -67,14 +67,14 @@ pub(super) fn run_command(command: &ReportCommand) -> Result<ExitCode, ExitCode>
 type PointPair<'a> = (&'a PointResults<'a>, &'a str, &'a PointResults<'a>);
 
 /// A study with its results.
-struct Report<'r> {
-    plan: &'r Plan,
+struct StudyReport<'r> {
+    plan: &'r StudyPlan,
     points: &'r [PointResults<'r>],
     /// Columns of the measures.
     columns: Vec<String>,
 }
 
-impl Report<'_> {
+impl StudyReport<'_> {
     /// Writes the page to `out`, and its content beside it.
     fn write_page(&self, out: &Path, problems: &str) -> Result<(), String> {
         let study = &self.plan.study;
@@ -279,7 +279,7 @@ impl Report<'_> {
         for &(point, parameter, base) in pairs {
             for column in &self.columns {
                 let (base_values, values) = base.paired_values(point, column);
-                if let Ok(comparison) = Comparison::new(&base_values, &values, confidence)
+                if let Ok(comparison) = PairedComparison::new(&base_values, &values, confidence)
                     && comparison.interval.is_some()
                 {
                     found.push((point, parameter, base, column, comparison));
@@ -343,7 +343,7 @@ impl Report<'_> {
     }
 
     /// Returns the effect of each parameter on each measure, the largest first.
-    fn effects<'a>(&'a self, pairs: &[PointPair<'a>]) -> Vec<Effect<'a>> {
+    fn effects<'a>(&'a self, pairs: &[PointPair<'a>]) -> Vec<ParameterEffect<'a>> {
         let mut ratios: BTreeMap<(&str, &str), (f64, f64, usize)> = BTreeMap::new();
         for &(point, parameter, base) in pairs {
             for column in &self.columns {
@@ -364,21 +364,21 @@ impl Report<'_> {
                 }
             }
         }
-        let effect = |((column, parameter), (low, high, pairs))| Effect {
+        let effect = |((column, parameter), (low, high, pairs))| ParameterEffect {
             column,
             parameter,
             low,
             high,
             pairs,
         };
-        let mut effects: Vec<Effect<'_>> = ratios.into_iter().map(effect).collect();
+        let mut effects: Vec<ParameterEffect<'_>> = ratios.into_iter().map(effect).collect();
         effects.sort_by(|one, other| other.effect_size().total_cmp(&one.effect_size()));
         effects
     }
 }
 
 /// The effect of a parameter on a measure, relative to the first value of the parameter.
-struct Effect<'r> {
+struct ParameterEffect<'r> {
     column: &'r str,
     parameter: &'r str,
     /// Smallest and largest ratio.
@@ -388,7 +388,7 @@ struct Effect<'r> {
     pairs: usize,
 }
 
-impl Effect<'_> {
+impl ParameterEffect<'_> {
     fn effect_size(&self) -> f64 {
         self.high.max(1.0 / self.low)
     }
@@ -415,8 +415,8 @@ fn column_with_unit(column: &str) -> String {
     }
 }
 
-fn effects_table<'a>(effects: &[Effect<'a>]) -> Table<'a> {
-    let row = |effect: &Effect<'a>| {
+fn effects_table<'a>(effects: &[ParameterEffect<'a>]) -> Table<'a> {
+    let row = |effect: &ParameterEffect<'a>| {
         vec![
             Cell::from(effect.column),
             Cell::from(effect.parameter),

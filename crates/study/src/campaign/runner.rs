@@ -19,8 +19,8 @@ use simrun::{ProgressLine, status};
 
 use super::claims::Claims;
 use super::place::{Ended, Places};
-use super::plan::Plan;
-use super::queue::{PointRun, Queue};
+use super::plan::StudyPlan;
+use super::queue::{PointRun, RunQueue};
 use super::share::Share;
 use super::signals::Signals;
 use super::views;
@@ -46,7 +46,7 @@ pub(super) enum Start {
 
 /// A study that is being run.
 pub(super) struct Runner<'p> {
-    plan: &'p Plan,
+    plan: &'p StudyPlan,
     jobs: usize,
     worker: String,
     steals: bool,
@@ -65,7 +65,7 @@ impl<'p> Runner<'p> {
     /// Creates a runner. `jobs`: number of processes; by default the processors of the machine.
     /// `steals`: runs are claimed, and after the own runs the worker takes runs of other workers.
     pub(super) fn new(
-        plan: &'p Plan,
+        plan: &'p StudyPlan,
         jobs: Option<NonZeroUsize>,
         steals: bool,
         start: Start,
@@ -113,7 +113,7 @@ impl<'p> Runner<'p> {
             .then(claims)
             .transpose()
             .map_err(status::refuse)?;
-        let queue = Queue::new(self.jobs, simrun::available_memory());
+        let queue = RunQueue::new(self.jobs, simrun::available_memory());
         let places = Places::new(self.plan, claims.as_ref(), self.jobs);
         let (sender, ends) = channel();
         let worked = thread::scope(|scope| {
@@ -157,7 +157,7 @@ impl<'p> Runner<'p> {
     }
 
     /// Adds the first runs of some points: points with the most ranks first.
-    fn push_first_runs(&mut self, queue: &Queue, takes: impl Fn(usize) -> bool) {
+    fn push_first_runs(&mut self, queue: &RunQueue, takes: impl Fn(usize) -> bool) {
         let points = &self.plan.points;
         let mut positions: Vec<usize> = (0..points.len()).filter(|at| takes(*at)).collect();
         let ranks = |at: &usize| points[*at].content.ranks;
@@ -182,7 +182,7 @@ impl<'p> Runner<'p> {
         PointResults::collect_results(self.plan.point(planned), &self.set, replication, key)
     }
 
-    fn push_runs(&mut self, queue: &Queue, position: usize, seeds: Vec<u64>) {
+    fn push_runs(&mut self, queue: &RunQueue, position: usize, seeds: Vec<u64>) {
         if !seeds.is_empty() {
             *self.open.entry(position).or_default() += seeds.len();
         }
@@ -245,7 +245,7 @@ impl<'p> Runner<'p> {
 
     /// Writes results to the disk, then adds the runs that follow from the results. If one result
     /// cannot be written, the other results are still written.
-    fn keep_results(&mut self, queue: &Queue, ended: Vec<Ended>) -> Result<(), Problem> {
+    fn keep_results(&mut self, queue: &RunQueue, ended: Vec<Ended>) -> Result<(), Problem> {
         let positions: Vec<usize> = ended.iter().map(|end| end.job.position).collect();
         let written: Vec<_> = ended
             .into_iter()
@@ -312,13 +312,13 @@ pub(super) fn interrupted() -> ExitCode {
 
 /// Everything that runs a study beside the runner.
 struct Work<'w> {
-    queue: &'w Queue,
+    queue: &'w RunQueue,
     places: &'w Places<'w>,
     ends: Receiver<Ended>,
     signals: &'w Signals,
 }
 
-fn pending(results: &PointResults<'_>, plan: &Plan) -> Vec<u64> {
+fn pending(results: &PointResults<'_>, plan: &StudyPlan) -> Vec<u64> {
     match results.pending(&plan.study) {
         PendingRuns::Seeds(seeds) => seeds,
         PendingRuns::None | PendingRuns::NotReached | PendingRuns::Failed => Vec::new(),

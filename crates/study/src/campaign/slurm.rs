@@ -9,7 +9,7 @@ use clap::Args;
 use simrun::{quoted, status};
 
 use super::FolderArgs;
-use super::plan::Plan;
+use super::plan::StudyPlan;
 
 /// A study, and its job.
 #[derive(Args, Clone, Debug)]
@@ -48,7 +48,7 @@ fn time(text: &str) -> Result<String, String> {
 }
 
 pub(super) fn run_command(command: &SlurmCommand) -> Result<ExitCode, ExitCode> {
-    let plan = Plan::open(&command.study.folder)?;
+    let plan = StudyPlan::open(&command.study.folder)?;
     plan.check_revision()?;
     let folder = std::path::absolute(&command.study.folder).map_err(status::refuse)?;
     let name = folder.file_name().unwrap_or_default().to_string_lossy();

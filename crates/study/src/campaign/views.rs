@@ -10,7 +10,7 @@ use simrun::args::Format;
 use simrun::status;
 
 use super::FolderArgs;
-use super::plan::Plan;
+use super::plan::StudyPlan;
 use super::share::Share;
 use super::text_table::write_text;
 use crate::{
@@ -67,7 +67,7 @@ enum Rows {
 
 /// Prints the progress.
 pub(super) fn print_status(command: &StatusCommand) -> Result<ExitCode, ExitCode> {
-    let plan = Plan::open(&command.study.folder)?;
+    let plan = StudyPlan::open(&command.study.folder)?;
     let set = ResultSet::read(plan.folder.path()).map_err(status::refuse)?;
     let points = plan.results(&set);
     let progress = StudyStatus::new(&plan.study, &points);
@@ -78,7 +78,7 @@ pub(super) fn print_status(command: &StatusCommand) -> Result<ExitCode, ExitCode
 
 /// Prints a table.
 pub(super) fn print_table(command: &TableCommand) -> Result<ExitCode, ExitCode> {
-    let plan = Plan::open(&command.study.folder)?;
+    let plan = StudyPlan::open(&command.study.folder)?;
     let set = ResultSet::read(plan.folder.path()).map_err(status::refuse)?;
     let points = plan.results(&set);
     let mut csv = Vec::new();
@@ -104,7 +104,11 @@ pub(super) fn print_table(command: &TableCommand) -> Result<ExitCode, ExitCode> 
 
 /// Writes the tables, and prints progress and problems of a study whose runs have ended. The exit
 /// status is that of the `share`.
-pub(super) fn conclude(plan: &Plan, set: &ResultSet, share: &Share) -> Result<ExitCode, ExitCode> {
+pub(super) fn conclude(
+    plan: &StudyPlan,
+    set: &ResultSet,
+    share: &Share,
+) -> Result<ExitCode, ExitCode> {
     let points = plan.results(set);
     let progress = StudyStatus::new(&plan.study, &points);
     if *share == Share::ALL {
@@ -125,7 +129,10 @@ pub(super) fn conclude(plan: &Plan, set: &ResultSet, share: &Share) -> Result<Ex
     ))
 }
 
-pub(super) fn write_tables(plan: &Plan, points: &[PointResults<'_>]) -> Result<(), ResultError> {
+pub(super) fn write_tables(
+    plan: &StudyPlan,
+    points: &[PointResults<'_>],
+) -> Result<(), ResultError> {
     let (mut table, mut summary) = (Vec::new(), Vec::new());
     let made = write_table(&plan.study, points, true, &mut table)
         .and_then(|()| write_summary(&plan.study, points, &mut summary));
@@ -154,7 +161,7 @@ pub(super) fn status_text(progress: &StudyStatus) -> String {
 }
 
 /// Returns lines about failures, missing measures and results that contradict each other.
-pub(super) fn problems(plan: &Plan, set: &ResultSet, points: &[PointResults<'_>]) -> String {
+pub(super) fn problems(plan: &StudyPlan, set: &ResultSet, points: &[PointResults<'_>]) -> String {
     let mut text = String::new();
     let failures = points.iter().flat_map(|point| {
         let failed = point.results.values().filter(|result| !result.succeeded());

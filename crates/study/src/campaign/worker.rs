@@ -43,11 +43,11 @@ pub(super) struct Worker {
     limits: RunLimits,
     stdout: File,
     stderr: File,
-    process: Option<Process>,
+    process: Option<WorkerProcess>,
 }
 
 #[derive(Debug)]
-struct Process {
+struct WorkerProcess {
     child: Child,
     socket: UnixStream,
 }
@@ -110,7 +110,7 @@ impl Worker {
         Some(1024 * kilobytes)
     }
 
-    fn start_process(&self) -> io::Result<Process> {
+    fn start_process(&self) -> io::Result<WorkerProcess> {
         let (socket, theirs) = UnixStream::pair()?;
         let limit = self
             .limits
@@ -139,7 +139,7 @@ impl Worker {
             };
             rustix::process::prlimit(Some(pid), Resource::As, limit)?;
         }
-        Ok(Process { child, socket })
+        Ok(WorkerProcess { child, socket })
     }
 
     /// Ends the process and all child processes.

@@ -12,7 +12,7 @@ use super::{Interval, count, student};
 
 /// A configuration relative to another one.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Comparison {
+pub struct PairedComparison {
     /// Number of pairs.
     pub n: usize,
     /// Geometric mean of the ratios, other to base.
@@ -56,7 +56,7 @@ impl fmt::Display for PairError {
 
 impl std::error::Error for PairError {}
 
-impl Comparison {
+impl PairedComparison {
     /// Compares the values of the same seeds in the same order, at a `confidence` in (0, 1).
     pub fn new(base: &[f64], other: &[f64], confidence: f64) -> Result<Self, PairError> {
         if base.len() != other.len() {
@@ -132,7 +132,7 @@ mod tests {
     fn a_common_factor_is_found_exactly() {
         let base = [1.0, 2.0, 4.0, 8.0];
         let other = base.map(|value| 2.0 * value);
-        let found = Comparison::new(&base, &other, 0.95).expect("pairs");
+        let found = PairedComparison::new(&base, &other, 0.95).expect("pairs");
         let interval = found.interval.expect("four pairs");
         assert!((found.ratio - 2.0).abs() < 1e-15);
         assert!((interval.low - 2.0).abs() < 1e-15 && (interval.high - 2.0).abs() < 1e-15);
@@ -143,7 +143,7 @@ mod tests {
     fn differences_of_logarithms_have_students_interval() {
         // Logarithms of the ratios 0, 1, 2: mean 1, standard error 1/√3, t = √3.
         let other = [0.0, 1.0, 2.0].map(libm::exp);
-        let found = Comparison::new(&[1.0; 3], &other, 0.95).expect("pairs");
+        let found = PairedComparison::new(&[1.0; 3], &other, 0.95).expect("pairs");
         let half = 4.302_652_729_911_275 / 3_f64.sqrt();
         let interval = found.interval.expect("three pairs");
         assert!((libm::log(interval.low) - (1.0 - half)).abs() < 1e-9);
@@ -155,16 +155,16 @@ mod tests {
 
     #[test]
     fn equal_configurations_and_few_pairs() {
-        let same = Comparison::new(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0], 0.95).expect("pairs");
+        let same = PairedComparison::new(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0], 0.95).expect("pairs");
         assert_eq!((same.ratio, same.p_value), (1.0, Some(1.0)));
-        let two = Comparison::new(&[1.0, 2.0], &[2.0, 4.0], 0.95).expect("pairs");
+        let two = PairedComparison::new(&[1.0, 2.0], &[2.0, 4.0], 0.95).expect("pairs");
         assert_eq!((two.interval, two.p_value), (None, None));
     }
 
     #[test]
     fn what_has_no_ratio_is_refused() {
         let message = |base: &[f64], other: &[f64]| {
-            let error = Comparison::new(base, other, 0.95).expect_err("refused");
+            let error = PairedComparison::new(base, other, 0.95).expect_err("refused");
             error.to_string()
         };
         assert!(message(&[1.0], &[]).starts_with("1 values and 0 values: expected"));

@@ -11,12 +11,12 @@ use sim_core::Stream;
 /// Source and record of the choices of a generator.
 #[derive(Debug)]
 pub struct Choices<'s> {
-    source: Source<'s>,
+    source: ChoiceSource<'s>,
     pub(crate) record: Record,
 }
 
 #[derive(Debug)]
-enum Source<'s> {
+enum ChoiceSource<'s> {
     Stream(&'s mut Stream),
     Given {
         values: std::vec::IntoIter<u64>,
@@ -68,7 +68,7 @@ impl Record {
 
 /// An element under construction.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Element {
+pub(crate) struct OpenElement {
     number: usize,
     begin: usize,
 }
@@ -77,7 +77,7 @@ impl<'s> Choices<'s> {
     /// Returns choices that are drawn from a stream.
     pub fn from_stream(stream: &'s mut Stream) -> Self {
         Self {
-            source: Source::Stream(stream),
+            source: ChoiceSource::Stream(stream),
             record: Record::default(),
         }
     }
@@ -86,14 +86,14 @@ impl<'s> Choices<'s> {
     pub(crate) fn given(values: Vec<u64>, surplus: Surplus) -> Self {
         let values = values.into_iter();
         Self {
-            source: Source::Given { values, surplus },
+            source: ChoiceSource::Given { values, surplus },
             record: Record::default(),
         }
     }
 
     /// Returns true if the choices are given.
     pub(crate) const fn are_given(&self) -> bool {
-        matches!(self.source, Source::Given { .. })
+        matches!(self.source, ChoiceSource::Given { .. })
     }
 
     /// Forgets the choices so far: the generator begins again.
@@ -104,8 +104,8 @@ impl<'s> Choices<'s> {
     /// Returns a choice below `limit`, which `draw` draws.
     fn record_choice(&mut self, limit: u64, draw: impl FnOnce(&mut Stream) -> u64) -> u64 {
         let value = match &mut self.source {
-            Source::Stream(stream) => draw(stream),
-            Source::Given { values, .. } => values.next().unwrap_or(0).min(limit - 1),
+            ChoiceSource::Stream(stream) => draw(stream),
+            ChoiceSource::Given { values, .. } => values.next().unwrap_or(0).min(limit - 1),
         };
         self.record.values.push(value);
         self.record.limits.push(limit);
@@ -183,12 +183,15 @@ impl<'s> Choices<'s> {
     }
 
     /// Begins an element that exists without a draw; `None` if the element was removed.
-    pub(crate) fn enter(&mut self) -> Option<Element> {
+    pub(crate) fn enter(&mut self) -> Option<OpenElement> {
         self.enter_if(|_| true)
     }
 
     /// Begins an element, if `draw` draws the element and it was not removed.
-    pub(crate) fn enter_if(&mut self, draw: impl FnOnce(&mut Stream) -> bool) -> Option<Element> {
+    pub(crate) fn enter_if(
+        &mut self,
+        draw: impl FnOnce(&mut Stream) -> bool,
+    ) -> Option<OpenElement> {
         let begin = self.record.values.len();
         let is_there = self.draw_condition(draw);
         // Only the removal of all its choices removes an element.
@@ -196,20 +199,20 @@ impl<'s> Choices<'s> {
         is_there.then(|| {
             self.record.elements.push(Vec::new());
             let number = self.record.elements.len() - 1;
-            Element { number, begin }
+            OpenElement { number, begin }
         })
     }
 
     /// Begins another part of an element.
-    pub(crate) const fn enter_again(&self, element: Element) -> Element {
-        Element {
+    pub(crate) const fn enter_again(&self, element: OpenElement) -> OpenElement {
+        OpenElement {
             begin: self.record.values.len(),
             ..element
         }
     }
 
     /// Ends an element, or a part of the element.
-    pub(crate) fn leave_element(&mut self, element: Element) {
+    pub(crate) fn leave_element(&mut self, element: OpenElement) {
         let part = element.begin..self.record.values.len();
         self.record.elements[element.number].push(part);
     }
@@ -217,8 +220,8 @@ impl<'s> Choices<'s> {
     /// Returns a list of numbers below `limit`. A given list may be longer or shorter.
     pub(crate) fn draw_list(&mut self, length: usize, limit: u64) -> Vec<u64> {
         let mut numbers = match &mut self.source {
-            Source::Stream(stream) => (0..length).map(|_| stream.below(limit)).collect(),
-            Source::Given { values, .. } => given_list(values),
+            ChoiceSource::Stream(stream) => (0..length).map(|_| stream.below(limit)).collect(),
+            ChoiceSource::Given { values, .. } => given_list(values),
         };
         numbers.resize(length, 0);
         for number in &mut numbers {
@@ -232,8 +235,8 @@ impl<'s> Choices<'s> {
     /// all merges are equally likely. Of a given merge the steps that are left keep their order.
     pub(crate) fn draw_merge_order(&mut self, mut lengths: Vec<usize>) -> Vec<u64> {
         let mut merged = match &mut self.source {
-            Source::Stream(stream) => draw_merge(lengths.clone(), stream),
-            Source::Given { values, surplus } => {
+            ChoiceSource::Stream(stream) => draw_merge(lengths.clone(), stream),
+            ChoiceSource::Given { values, surplus } => {
                 let mut numbers = given_list(values);
                 let mut left = lengths.clone();
                 let mut is_left = |number: &u64| {

@@ -10,7 +10,7 @@ mod transfers;
 
 use sim_core::Stream;
 
-use crate::choices::{Choices, Element};
+use crate::choices::{Choices, OpenElement};
 use crate::command::{Attribute, Command};
 use crate::interaction::{Assignment, Faults, Interaction, InteractionStep};
 use crate::swarm::{Feature, Swarm};
@@ -280,7 +280,7 @@ impl<'a, 's> Elemental<'a, 's> {
     }
 
     /// Begins an element, if the next of a kind happens.
-    fn enter_if(&mut self, kind: Feature) -> Option<Element> {
+    fn enter_if(&mut self, kind: Feature) -> Option<OpenElement> {
         self.choices
             .enter_if(|stream| self.swarm.happens(kind, stream))
     }

@@ -13,7 +13,9 @@ use foldhash::quality::FixedState;
 
 use super::answers;
 use super::program::{Accepts, Answer, Answers, FreedomOp, FreedomProgram, SendMode, SentMessage};
-use super::state::{ALL_PARTS, Active, InFlight, RankState, RankStates, Request, second_half};
+use super::state::{
+    ALL_PARTS, Active, InFlight, RankState, RankStates, RequestProgress, second_half,
+};
 
 /// The outcomes of a program.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -95,10 +97,10 @@ impl RankStates {
         let mut next = Vec::new();
         for (rank, own) in self.ranks.iter().enumerate() {
             for (at, one) in own.requests.iter().enumerate() {
-                let is_cancelled = matches!(one.request, Request::Receive(_, true));
+                let is_cancelled = matches!(one.request, RequestProgress::Receive(_, true));
                 if is_cancelled && !self.has_seen_message(rank, at) {
                     let mut state = self.clone();
-                    state.ranks[rank].requests[at].request = Request::Cancelled;
+                    state.ranks[rank].requests[at].request = RequestProgress::Cancelled;
                     next.push(state);
                 }
             }
@@ -156,7 +158,7 @@ impl RankStates {
             FreedomOp::Cancel(place) => {
                 let mut state = self.clone();
                 if let Some(one) = state.ranks[rank].active_request_mut(*place)
-                    && let Request::Receive(_, is_cancelled) = &mut one.request
+                    && let RequestProgress::Receive(_, is_cancelled) = &mut one.request
                 {
                     *is_cancelled = true;
                 }
@@ -225,7 +227,7 @@ impl RankStates {
         place: usize,
     ) -> impl Iterator<Item = Self> + use<> {
         let mut states = Vec::new();
-        let with = |place: usize, request: Request| {
+        let with = |place: usize, request: RequestProgress| {
             let mut state = self.clone();
             state.ranks[rank].requests.push(Active {
                 place,
@@ -240,29 +242,29 @@ impl RankStates {
                 states.extend(self.send_steps(rank, message, (place, place)));
             }
             FreedomOp::Recv(accepts) | FreedomOp::Irecv(accepts) | FreedomOp::RecvInit(accepts) => {
-                states.push(with(place, Request::Receive(accepts, false)));
+                states.push(with(place, RequestProgress::Receive(accepts, false)));
             }
             FreedomOp::Sendrecv(message, accepts) => {
-                let posted = with(place, Request::Receive(accepts, false));
+                let posted = with(place, RequestProgress::Receive(accepts, false));
                 states.extend(posted.send_steps(rank, message, (place, second_half(place))));
             }
             FreedomOp::Collective(call) | FreedomOp::Icollective(call) => {
                 let number = self.ranks[rank].calls[call.comm as usize];
                 for waits in [false, true] {
-                    let mut state = with(place, Request::Call(call, number, waits));
+                    let mut state = with(place, RequestProgress::Call(call, number, waits));
                     state.ranks[rank].calls[call.comm as usize] += 1;
                     states.push(state);
                 }
             }
             FreedomOp::PsendInit(_) => {
                 for waits in [false, true] {
-                    let mut state = with(place, Request::Parts(waits));
+                    let mut state = with(place, RequestProgress::Parts(waits));
                     state.ranks[rank].ready.push((place, 0));
                     states.push(state);
                 }
             }
             FreedomOp::PrecvInit(_) => {
-                let mut state = with(place, Request::Arriving(0));
+                let mut state = with(place, RequestProgress::Arriving(0));
                 state.ranks[rank].awaited.push(place);
                 states.push(state);
             }
@@ -293,7 +295,11 @@ impl RankStates {
             });
             state.ranks[rank].requests.push(Active {
                 place: request,
-                request: if waits { Request::Send } else { Request::Sent },
+                request: if waits {
+                    RequestProgress::Send
+                } else {
+                    RequestProgress::Sent
+                },
                 is_known: false,
                 is_freed: false,
             });
@@ -365,7 +371,12 @@ impl RankStates {
         for one in requests.iter_mut().filter(|one| one.place == place) {
             one.is_freed = true;
         }
-        let is_open = |request| matches!(request, Request::Send | Request::Receive(..));
+        let is_open = |request| {
+            matches!(
+                request,
+                RequestProgress::Send | RequestProgress::Receive(..)
+            )
+        };
         requests.retain(|one| !one.is_freed || is_open(one.request));
         state.with_answer(rank, answers::tell_done())
     }
@@ -412,7 +423,7 @@ impl RankStates {
         next: &mut Vec<Self>,
     ) {
         let Some(Active {
-            request: Request::Arriving(seen),
+            request: RequestProgress::Arriving(seen),
             ..
         }) = self.ranks[rank].active_request(place)
         else {
@@ -423,7 +434,7 @@ impl RankStates {
         if self.arrived_parts(program, rank, place) & bit != 0 {
             let mut state = self.clone();
             if let Some(one) = state.ranks[rank].active_request_mut(place) {
-                one.request = Request::Arriving(seen | bit);
+                one.request = RequestProgress::Arriving(seen | bit);
                 one.is_known = seen | bit == ALL_PARTS;
             }
             next.push(state.with_answer(rank, answers::tell_done()));

@@ -67,7 +67,7 @@ pub(super) struct RankState {
 pub(super) struct Active {
     /// The place of the operation that made the request.
     pub(super) place: usize,
-    pub(super) request: Request,
+    pub(super) request: RequestProgress,
     /// True if the rank knows that the request is complete.
     pub(super) is_known: bool,
     /// True if the rank has given the request up.
@@ -76,7 +76,7 @@ pub(super) struct Active {
 
 /// The progress of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Request {
+pub(super) enum RequestProgress {
     /// A send that waits for the match.
     Send,
     /// A receive that no message has matched; true if the receive may be cancelled.
@@ -183,7 +183,7 @@ impl RankStates {
         if requests[at].is_freed {
             requests.remove(at);
         } else {
-            requests[at].request = Request::Received(message.from, message.place);
+            requests[at].request = RequestProgress::Received(message.from, message.place);
         }
         state.end_send(&message);
         state
@@ -224,10 +224,10 @@ impl RankStates {
         let Some(place) = message.waiting else { return };
         let requests = &mut self.ranks[message.from].requests;
         let is_freed = |one: &Active| one.place == place && one.is_freed;
-        requests.retain(|one| !(is_freed(one) && one.request == Request::Send));
+        requests.retain(|one| !(is_freed(one) && one.request == RequestProgress::Send));
         for one in requests {
-            if one.place == place && one.request == Request::Send {
-                one.request = Request::Sent;
+            if one.place == place && one.request == RequestProgress::Send {
+                one.request = RequestProgress::Sent;
             }
         }
     }
@@ -237,7 +237,7 @@ impl RankStates {
         let requests = self.ranks[message.to].requests.iter().enumerate();
         requests
             .filter_map(|(at, one)| match one.request {
-                Request::Receive(accepts, _) => Some((at, accepts)),
+                RequestProgress::Receive(accepts, _) => Some((at, accepts)),
                 _ => None,
             })
             .find(|(_, accepts)| message.is_accepted(*accepts))
@@ -277,22 +277,26 @@ impl RankStates {
     /// Returns true if a request is complete.
     fn is_complete(&self, program: &FreedomProgram, rank: usize, one: Active) -> bool {
         match one.request {
-            Request::Send | Request::Receive(..) => false,
-            Request::Sent | Request::Received(..) | Request::Cancelled => true,
-            Request::Call(call, number, waits) => {
+            RequestProgress::Send | RequestProgress::Receive(..) => false,
+            RequestProgress::Sent | RequestProgress::Received(..) | RequestProgress::Cancelled => {
+                true
+            }
+            RequestProgress::Call(call, number, waits) => {
                 let others = 0..self.ranks.len();
                 others
                     .filter(|&other| waits || needs_call_of(call, rank, other))
                     .all(|other| self.ranks[other].calls[call.comm as usize] > number)
             }
-            Request::Parts(waits) => {
+            RequestProgress::Parts(waits) => {
                 let is_ready = self.ranks[rank].ready.contains(&(one.place, ALL_PARTS));
                 let partner = other_end(program, rank, one.place);
                 let is_awaited =
                     partner.is_some_and(|(rank, place)| self.ranks[rank].awaited.contains(&place));
                 is_ready && (!waits || is_awaited)
             }
-            Request::Arriving(_) => self.arrived_parts(program, rank, one.place) == ALL_PARTS,
+            RequestProgress::Arriving(_) => {
+                self.arrived_parts(program, rank, one.place) == ALL_PARTS
+            }
         }
     }
 
@@ -344,7 +348,7 @@ impl RankStates {
             return None;
         }
         Some(match one.request {
-            Request::Received(from, place) => {
+            RequestProgress::Received(from, place) => {
                 answers::tell_seen(from, tag_of(&program.ranks[from][place]))
             }
             _ => answer_of(one),
@@ -363,8 +367,8 @@ impl RankStates {
 
 fn answer_of(one: Active) -> Answer {
     match one.request {
-        Request::Received(from, place) => answers::tell_message(from, place),
-        Request::Cancelled => answers::tell_cancelled(),
+        RequestProgress::Received(from, place) => answers::tell_message(from, place),
+        RequestProgress::Cancelled => answers::tell_cancelled(),
         _ => answers::tell_done(),
     }
 }

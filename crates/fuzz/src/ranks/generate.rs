@@ -8,7 +8,7 @@
 
 use super::program::{RankMessage, RankOp, RankProgram, SendForm};
 use crate::FuzzProgram;
-use crate::choices::{Choices, Element};
+use crate::choices::{Choices, OpenElement};
 
 /// Draws a program.
 pub(super) fn generate_program(choices: &mut Choices<'_>) -> RankProgram {
@@ -45,7 +45,7 @@ fn append_phase(program: &mut RankProgram, choices: &mut Choices<'_>) {
     let first = program.messages.len();
     // One sender and one receiver: their messages wait for each other.
     let burst = choices.once_in(4).then(|| draw_rank_pair(ranks, choices));
-    let mut elements: Vec<(usize, Element)> = Vec::new();
+    let mut elements: Vec<(usize, OpenElement)> = Vec::new();
     for _ in 0..=choices.index(MESSAGES_MAX) {
         if let Some(element) = choices.enter() {
             let ends = burst.unwrap_or_else(|| draw_rank_pair(ranks, choices));

@@ -26,7 +26,7 @@ pub(super) fn generate_program(choices: &mut Choices<'_>) -> VerbsProgram {
 
 /// A way in which a connection fails.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Failure {
+enum ConnectionFailure {
     /// A request has a mistake.
     Fault(RequestFault),
     /// The target region lacks a right.
@@ -37,14 +37,14 @@ enum Failure {
     NoReceive,
 }
 
-const FAILURES: [Failure; 7] = [
-    Failure::Fault(RequestFault::WrongRkey),
-    Failure::Fault(RequestFault::OutOfRange),
-    Failure::Fault(RequestFault::Unaligned),
-    Failure::Fault(RequestFault::WrongLkey),
-    Failure::NoRight,
-    Failure::ShortReceive,
-    Failure::NoReceive,
+const FAILURES: [ConnectionFailure; 7] = [
+    ConnectionFailure::Fault(RequestFault::WrongRkey),
+    ConnectionFailure::Fault(RequestFault::OutOfRange),
+    ConnectionFailure::Fault(RequestFault::Unaligned),
+    ConnectionFailure::Fault(RequestFault::WrongLkey),
+    ConnectionFailure::NoRight,
+    ConnectionFailure::ShortReceive,
+    ConnectionFailure::NoReceive,
 ];
 
 const KINDS: [RequestKind; 7] = [
@@ -105,7 +105,7 @@ fn draw_program(choices: &mut Choices<'_>) -> VerbsProgram {
     let failing = failing.map(|(_, failing)| failing);
     set_signaled(&mut program);
     set_receive_lengths(&mut program, choices);
-    if let Some((connection, Failure::ShortReceive)) = failing {
+    if let Some((connection, ConnectionFailure::ShortReceive)) = failing {
         shorten_receive(&mut program, connection);
     }
     append_faults(&mut program, choices, failing.map(|(failing, _)| failing));
@@ -140,9 +140,9 @@ fn remove_unused(program: &mut VerbsProgram) {
     }
 }
 
-fn draw_connection(choices: &mut Choices<'_>, failure: Option<Failure>) -> Connection {
+fn draw_connection(choices: &mut Choices<'_>, failure: Option<ConnectionFailure>) -> Connection {
     let mut access = TargetAccess::ALL;
-    if failure == Some(Failure::NoRight) {
+    if failure == Some(ConnectionFailure::NoRight) {
         match draw_below(choices, 3) {
             0 => access.write = false,
             1 => access.read = false,
@@ -155,7 +155,7 @@ fn draw_connection(choices: &mut Choices<'_>, failure: Option<Failure>) -> Conne
     } else {
         draw_below(choices, PSN_MAX)
     };
-    let is_limited = failure == Some(Failure::NoReceive);
+    let is_limited = failure == Some(ConnectionFailure::NoReceive);
     Connection {
         psn,
         max_rd_atomic: 1 + draw_below(choices, 4) as u8,
@@ -293,23 +293,23 @@ fn append_failure(
     program: &mut VerbsProgram,
     choices: &mut Choices<'_>,
     place: (usize, usize),
-    failure: Failure,
+    failure: ConnectionFailure,
 ) {
-    let is_first = failure == Failure::Fault(RequestFault::WrongLkey);
+    let is_first = failure == ConnectionFailure::Fault(RequestFault::WrongLkey);
     let before = if is_first { 0 } else { draw_below(choices, 3) };
     for _ in 0..before {
         append_request(program, choices, place);
     }
     let access = program.connections[place.0].access;
     let kinds: &[RequestKind] = match failure {
-        Failure::Fault(RequestFault::WrongRkey | RequestFault::OutOfRange) => &KINDS[2..],
-        Failure::Fault(RequestFault::Unaligned) => &KINDS[5..],
-        Failure::Fault(RequestFault::WrongLkey) => &KINDS[..4],
-        Failure::NoRight if !access.write => &KINDS[2..4],
-        Failure::NoRight if !access.read => &KINDS[4..5],
-        Failure::NoRight => &KINDS[5..],
-        Failure::ShortReceive => &KINDS[..2],
-        Failure::NoReceive => &[
+        ConnectionFailure::Fault(RequestFault::WrongRkey | RequestFault::OutOfRange) => &KINDS[2..],
+        ConnectionFailure::Fault(RequestFault::Unaligned) => &KINDS[5..],
+        ConnectionFailure::Fault(RequestFault::WrongLkey) => &KINDS[..4],
+        ConnectionFailure::NoRight if !access.write => &KINDS[2..4],
+        ConnectionFailure::NoRight if !access.read => &KINDS[4..5],
+        ConnectionFailure::NoRight => &KINDS[5..],
+        ConnectionFailure::ShortReceive => &KINDS[..2],
+        ConnectionFailure::NoReceive => &[
             RequestKind::Send,
             RequestKind::SendWithImm,
             RequestKind::WriteWithImm,
@@ -318,11 +318,11 @@ fn append_failure(
     if let Some(element) = choices.enter() {
         let kind = choices.pick(kinds);
         let mut request = request(program.mtu, choices, place, kind);
-        if let Failure::Fault(fault) = failure {
+        if let ConnectionFailure::Fault(fault) = failure {
             request.fault = Some(fault);
             request.inline &= fault != RequestFault::WrongLkey;
         }
-        push_request(program, request, failure != Failure::NoReceive);
+        push_request(program, request, failure != ConnectionFailure::NoReceive);
         choices.leave_element(element);
     }
     for _ in 0..draw_below(choices, 3) {

@@ -60,7 +60,7 @@ struct OpenFetch {
 }
 
 /// A side of a connection.
-struct Side {
+struct ModelSide {
     expected: SideObservation<Option<u8>>,
     slots: Slots,
     /// Requests and receives that were posted.
@@ -73,7 +73,7 @@ struct Side {
 }
 
 /// Effect of a request.
-enum Effect {
+enum RequestEffect {
     /// The request waits for a receive.
     Blocked,
     /// The request has succeeded, with the number of bytes in the completion.
@@ -88,7 +88,7 @@ enum Effect {
 
 /// The sequential model of a program.
 pub(super) struct Model {
-    connections: Vec<(Connection, [Side; 2])>,
+    connections: Vec<(Connection, [ModelSide; 2])>,
 }
 
 impl Model {
@@ -96,7 +96,7 @@ impl Model {
     pub(super) fn new(program: &VerbsProgram) -> Self {
         let connections = program.connections.iter().enumerate();
         let connections = connections.map(|(number, connection)| {
-            let sides = [0, 1].map(|side| Side::new(program, number, side));
+            let sides = [0, 1].map(|side| ModelSide::new(program, number, side));
             (*connection, sides)
         });
         Self {
@@ -115,7 +115,8 @@ impl Model {
         }
         for (at, fault) in program.faults.iter().enumerate() {
             let (connection, sides) = &model.connections[fault.connection];
-            let is_exact = connection.retry_cnt < RETRY_MAX || sides.iter().any(Side::has_failed);
+            let is_exact =
+                connection.retry_cnt < RETRY_MAX || sides.iter().any(ModelSide::has_failed);
             if is_exact && fault.kind != PacketFaultKind::Duplicate {
                 return Err(format!(
                     "faults[{at}]: {:?}: expected a connection without errors, and retry_cnt = \
@@ -168,32 +169,32 @@ impl Model {
 /// Executes the requests of a side, until one waits for a receive.
 fn proceed(
     connection: Connection,
-    side: &mut Side,
-    peer: &mut Side,
+    side: &mut ModelSide,
+    peer: &mut ModelSide,
     peer_sends: bool,
 ) -> Result<(), String> {
     let mut is_first = true;
     while let Some((number, request)) = side.pending.pop_front() {
         match effect(connection, side, peer, (number, &request), is_first)? {
-            Effect::Blocked if side.is_unconfirmed => {
+            RequestEffect::Blocked if side.is_unconfirmed => {
                 return Err(format!(
                     "request {number} waits for a receive: expected a completion of the one \
                      before it"
                 ));
             }
-            Effect::Blocked => {
+            RequestEffect::Blocked => {
                 side.pending.push_front((number, request));
                 return Ok(());
             }
-            Effect::Done(_) if request.unsignaled => {}
-            Effect::Done(byte_len) => side.expected.sends.push(CompletionRecord {
+            RequestEffect::Done(_) if request.unsignaled => {}
+            RequestEffect::Done(byte_len) => side.expected.sends.push(CompletionRecord {
                 wr_id: number as u64,
                 status: WcStatus::Success,
                 opcode: Some(opcode(request.kind)),
                 byte_len,
                 imm_data: None,
             }),
-            Effect::Failed { status, peer_fails } => {
+            RequestEffect::Failed { status, peer_fails } => {
                 if peer_sends && !side.has_failed() {
                     return Err(format!(
                         "request {number} fails with {status} while the other side sends: \
@@ -234,18 +235,18 @@ const fn failed_completion(number: usize, status: WcStatus) -> CompletionRecord 
     }
 }
 
-const fn fails(status: WcStatus, peer_fails: bool) -> Effect {
-    Effect::Failed { status, peer_fails }
+const fn fails(status: WcStatus, peer_fails: bool) -> RequestEffect {
+    RequestEffect::Failed { status, peer_fails }
 }
 
 /// Applies the oldest request of a side to both sides and returns the effect of the request.
 fn effect(
     connection: Connection,
-    side: &mut Side,
-    peer: &mut Side,
+    side: &mut ModelSide,
+    peer: &mut ModelSide,
     (number, request): (usize, &Request),
     is_first: bool,
-) -> Result<Effect, String> {
+) -> Result<RequestEffect, String> {
     if side.has_failed() {
         return Ok(fails(WcStatus::WrFlushErr, false));
     }
@@ -276,7 +277,7 @@ fn effect(
             side.overtake(peer, request);
         }
         return Ok(if connection.rnr_retry == 7 {
-            Effect::Blocked
+            RequestEffect::Blocked
         } else {
             fails(WcStatus::RnrRetryExcErr, false)
         });
@@ -301,7 +302,7 @@ fn effect(
             if request.kind == RequestKind::WriteWithImm {
                 peer.complete_receive(request, WcOpcode::RecvRdmaWithImm);
             }
-            return Ok(Effect::Done(0));
+            return Ok(RequestEffect::Done(0));
         }
         RequestKind::Read | RequestKind::FetchAdd | RequestKind::CompareSwap => {}
     }
@@ -317,7 +318,7 @@ fn effect(
         is_atomic: request.kind.is_atomic(),
     });
     side.expected.local[slot].copy_from_slice(&old);
-    Ok(Effect::Done(request.length))
+    Ok(RequestEffect::Done(request.length))
 }
 
 /// Returns the bytes of the target region that a request names.
@@ -362,7 +363,7 @@ fn after_atomic(request: &Request, old: &[Option<u8>]) -> Vec<Option<u8>> {
     new.to_ne_bytes().map(Some).to_vec()
 }
 
-impl Side {
+impl ModelSide {
     fn new(program: &VerbsProgram, connection: usize, side: usize) -> Self {
         let slots = Slots::new(program, connection, side);
         let target = layout::target(connection, side);
@@ -400,9 +401,9 @@ impl Side {
     }
 
     /// Takes a message.
-    fn receive_message(&mut self, request: &Request, bytes: &[Option<u8>]) -> Effect {
+    fn receive_message(&mut self, request: &Request, bytes: &[Option<u8>]) -> RequestEffect {
         let Some(&(number, length)) = self.receives.front() else {
-            return Effect::Blocked;
+            return RequestEffect::Blocked;
         };
         let slot = self.slots.receives[number] as usize;
         if request.length > length {
@@ -415,7 +416,7 @@ impl Side {
         }
         self.expected.local[slot..slot + bytes.len()].copy_from_slice(bytes);
         self.complete_receive(request, WcOpcode::Recv);
-        Effect::Done(0)
+        RequestEffect::Done(0)
     }
 
     fn complete_receive(&mut self, request: &Request, opcode: WcOpcode) {

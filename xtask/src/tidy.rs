@@ -33,7 +33,7 @@ use crate::{Verdict, print};
 /// One finding of a check.
 #[derive(Debug, PartialEq, Eq)]
 struct Finding {
-    /// File and line.
+    /// File and line, or several of them.
     place: String,
     /// The finding, and the expected form.
     text: String,
@@ -83,6 +83,7 @@ const CHECKS: &[Check] = &[
     strict("phrases", phrases::collect_findings),
     ratcheted("methods", shapes::methods),
     ratcheted("fields", shapes::fields),
+    ratcheted("type-names", shapes::type_names),
     ratcheted("function-names", shapes::function_names),
     ratcheted("lines", shapes::line_findings),
     ratcheted("words", words::collect_findings),

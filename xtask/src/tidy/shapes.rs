@@ -1,9 +1,10 @@
-//! Sizes of types and packages, and names of functions, all as ratchets.
+//! Sizes of types and packages, and names of types and functions, all as ratchets.
 //!
 //! A type of a package has at most 60 methods in all own `impl` blocks, and at most 25 fields; each
-//! larger type is a finding. A function name of one word says less than a verb with a noun. A
-//! package counts a finding for each 1000 lines. *Not counted*: methods of traits, variants, and
-//! tests.
+//! larger type is a finding. At most 3 types of all packages together have one name, because a
+//! reader looks the name up without knowing the package. A function name of one word says less than
+//! a verb with a noun. A package counts a finding for each 1000 lines. *Not counted*: methods of
+//! traits, variants, and tests.
 
 use std::collections::BTreeMap;
 
@@ -18,6 +19,9 @@ const METHODS_MAX: usize = 60;
 
 /// Largest number of fields of a type.
 const FIELDS_MAX: usize = 25;
+
+/// Largest number of types with one name.
+const NAMESAKES_MAX: usize = 3;
 
 /// Lines of a package that count as one.
 const LINES: usize = 1000;
@@ -47,6 +51,27 @@ pub(super) fn fields(repository: &Repository) -> Vec<Finding> {
         |source| &source.path,
         |item| match item {
             Item::Struct(of_fields) => Some((&of_fields.ident, of_fields.fields.len())),
+            _ => None,
+        },
+    )
+}
+
+/// Finds names that too many types have. A program or a benchmark is counted apart, because readers
+/// open such a package alone.
+pub(super) fn type_names(repository: &Repository) -> Vec<Finding> {
+    findings_above(
+        repository,
+        NAMESAKES_MAX,
+        "types with this name",
+        |source| match source.folder() {
+            "apps" | "bench" | "testing" => source.package(),
+            _ => "all packages",
+        },
+        |item| match item {
+            Item::Struct(defined) => Some((&defined.ident, 1)),
+            Item::Enum(defined) => Some((&defined.ident, 1)),
+            Item::Union(defined) => Some((&defined.ident, 1)),
+            Item::Trait(defined) => Some((&defined.ident, 1)),
             _ => None,
         },
     )
@@ -90,8 +115,8 @@ pub(super) fn line_findings(repository: &Repository) -> Vec<Finding> {
     findings
 }
 
-/// Sums numbers by type, and returns a finding for each sum above the limit. The name of a type is
-/// unique in each place.
+/// Sums numbers by type, and returns a finding for each number above the limit, with the places of
+/// all parts of the type. Types with the same name and the same `place_of` are one type.
 fn findings_above(
     repository: &Repository,
     limit: usize,
@@ -99,7 +124,7 @@ fn findings_above(
     place_of: fn(&Source) -> &str,
     number: fn(&Item) -> Option<(&Ident, usize)>,
 ) -> Vec<Finding> {
-    let mut types: BTreeMap<String, (String, usize)> = BTreeMap::new();
+    let mut types: BTreeMap<String, (Vec<String>, usize)> = BTreeMap::new();
     for source in product(repository) {
         for item in items(source) {
             let Some((name, count)) = number(&item) else {
@@ -107,15 +132,16 @@ fn findings_above(
             };
             let place = format!("{}:{}", source.path, name.span().start().line);
             let key = format!("{}: {name}", place_of(source));
-            let (_, sum) = types.entry(key).or_insert((place, 0));
+            let (places, sum) = types.entry(key).or_default();
+            places.push(place);
             *sum += count;
         }
     }
     let mut findings = Vec::new();
-    for (key, (place, sum)) in types {
+    for (key, (places, sum)) in types {
         for _ in limit..sum {
             findings.push(Finding {
-                place: place.clone(),
+                place: places.join(", "),
                 text: format!("{key}: {sum} {noun}: expected at most {limit}"),
                 key: key.clone(),
             });
@@ -207,5 +233,25 @@ mod tests {
         let text = "\n".repeat(2500);
         let found = line_findings(&Repository::of_sources(&[("b/src/a.rs", &text)]));
         assert_eq!(found.len(), 2);
+    }
+
+    #[test]
+    fn a_fourth_type_with_one_name_is_found() {
+        let sources = [
+            ("a/src/a.rs", "struct A;"),
+            ("a/src/b.rs", "mod inner {\nenum A {}\n}"),
+            ("crates/b/src/b.rs", "trait A {}\ntype B = A;"),
+            ("crates/b/src/tests.rs", "struct A;"),
+            ("apps/c/src/main.rs", "struct A;"),
+            ("d/src/d.rs", "#[cfg(test)]\nmod tests {\nstruct A;\n}"),
+        ];
+        assert_eq!(type_names(&Repository::of_sources(&sources)), []);
+        let fourth = ("e/src/e.rs", "union A {\na: u8,\n}");
+        let found = type_names(&Repository::of_sources(&[&sources[..], &[fourth]].concat()));
+        let text = "all packages: A: 4 types with this name: expected at most 3";
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].text, text);
+        let places = "a/src/a.rs:1, a/src/b.rs:2, crates/b/src/b.rs:1, e/src/e.rs:1";
+        assert_eq!(found[0].place, places);
     }
 }

@@ -50,7 +50,7 @@ pub(crate) use read::{Read, read_platform_file};
 pub(crate) use section::{Collector, Section};
 pub use single::{HostOverride, LinkOverride};
 pub use speeds::{PowerState, Speeds};
-pub use wifi::{Level, WifiEntry};
+pub use wifi::{WifiEntry, WifiLevel};
 
 /// The version of the format that this crate reads and writes.
 pub const VERSION: i64 = 1;
@@ -206,7 +206,7 @@ pub struct HostEntry {
     pub state_profile: Option<Box<ProfileEntry>>,
     /// For stations of Wi-Fi zones.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub wifi_level: Option<Spanned<Level>>,
+    pub wifi_level: Option<Spanned<WifiLevel>>,
     /// `[hosts.NAME.disks]`
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
     pub disks: Vec<Named<DiskEntry>>,

@@ -23,9 +23,9 @@ pub struct WifiEntry {
 /// A position among the rates of a zone, from 0.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 #[serde(transparent)]
-pub struct Level(pub(crate) u32);
+pub struct WifiLevel(pub(crate) u32);
 
-impl ParseField for Level {
+impl ParseField for WifiLevel {
     fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         let number = value.get_ref().as_integer();
         number

@@ -15,8 +15,8 @@ use super::section::{Collector, Section, in_file_order};
 use super::speeds::speeds;
 use super::wifi::wifi;
 use super::{
-    ClusterEntry, Direction, HostEntry, Level, LinkEntry, LinkUse, Named, ProfileKind, RouteEntry,
-    Routing, Sharing, ZoneEntry,
+    ClusterEntry, Direction, HostEntry, LinkEntry, LinkUse, Named, ProfileKind, RouteEntry,
+    Routing, Sharing, WifiLevel, ZoneEntry,
 };
 use crate::zone::ZONE_DEPTH_MAX;
 
@@ -232,7 +232,7 @@ impl<'r> ZoneReader<'r> {
         {
             // Spelled out for all stations, so that a change can name the level of any.
             let station = outer.routing == Routing::Wifi;
-            let lowest = station.then(|| Spanned::new(name.span(), Level(0)));
+            let lowest = station.then(|| Spanned::new(name.span(), WifiLevel(0)));
             let entry = HostEntry {
                 speed,
                 pstate,

@@ -1,6 +1,6 @@
 #!/bin/bash
 # User CPU and memory of single large runs on platforms/loggops.toml: the first table of results/collectives.md.
-# Needs `cargo build --release -p allreduce -p barrier -p osu` and GNU time.
+# Needs `cargo build --release -p allreduce -p alltoall -p barrier -p osu` and GNU time.
 # ./large-runs.sh
 #
 # The start of the process counts.
@@ -29,5 +29,6 @@ barrier -n 1000000|≤ 20 s
 allreduce -n 100000 -- --size 8B|2 M/s
 allreduce -n 100000 -- --size 1MiB|2 M/s
 allreduce -n 1000000 -- --size 8B|≤ 30 s, ≤ 2 500 MB
+alltoall -n 1000|≤ 5 s
 osu -n 1024 --set collectives.alltoall=pairwise -- --test alltoall --min 1KiB --max 1KiB --iterations 1 --warmup 0|≤ 2 s, ≤ 500 MB
 ROWS

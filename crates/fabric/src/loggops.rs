@@ -1,8 +1,8 @@
 //! The LogGOPS device: messages occupy processors and adapters, and have a latency; there are no
 //! links.
 //!
-//! Every rank has one processor and one adapter. With L, o, g, G, O as in [`PacketCosts`] and a
-//! packet of s bytes (a control packet and an empty message count as 1 byte):
+//! Every rank has one processor and one adapter. With L, o, g, G, O as in [`LogGopsParameters`] and
+//! a packet of s bytes (a control packet and an empty message count as 1 byte):
 //!
 //! * **Sending** starts at a date t at which the processor is free and the adapter has finished its
 //!   earlier sends. The processor is occupied until t + o + (s−1)·O, the adapter does not send
@@ -29,10 +29,10 @@
 //! rank.
 //!
 //! **Ranks of one host** exchange messages through memory if the platform has costs of it
-//! ([`LogGopsLoopback`]): L, o and G are those costs, no adapter is occupied, and both processors
-//! copy, each for o + (s−1)·max(O, G). So such a message alone takes 2 o + L + (s−1)·max(O, G),
-//! too, and of k messages from one sender the last starts (k−1)·(o + (s−1)·max(O, G)) later.
-//! Without these costs, such a message costs the same as one between hosts.
+//! ([`settings::LogGopsLoopback`]): L, o and G are those costs, no adapter is occupied, and both
+//! processors copy, each for o + (s−1)·max(O, G). So such a message alone takes 2 o + L +
+//! (s−1)·max(O, G), too, and of k messages from one sender the last starts (k−1)·(o +
+//! (s−1)·max(O, G)) later. Without these costs, such a message costs the same as one between hosts.
 //!
 //! *Not modelled*: links, topology, congestion anywhere but at the two ends: the memory of a host
 //! serves all its ranks at full speed. Several adapters or progress threads. Times do not depend on
@@ -78,9 +78,9 @@ impl<T> Listed<T> {
     }
 }
 
-/// Eager sends that will be over at a date. Apart from the jobs: each table is then used in the
+/// Sends that will be over at a date. Apart from the jobs: each table is then used in the
 /// order of the ranks where these go in step, and a million ranks wait less for memory.
-type FinishedSends = Slab<Listed<(Time, Token)>>;
+type EndingSends = Slab<Listed<(Time, Token)>>;
 
 /// Work of the device in progress.
 #[derive(Debug)]
@@ -120,12 +120,12 @@ const NONE: u32 = u32::MAX;
 
 /// Items of a rank, first in, first out.
 #[derive(Clone, Copy, Debug)]
-struct JobQueue {
+struct RankList {
     first: u32,
     last: u32,
 }
 
-impl JobQueue {
+impl RankList {
     const EMPTY: Self = Self {
         first: NONE,
         last: NONE,
@@ -164,10 +164,10 @@ struct RankNode {
     /// The earliest date at which the rank is looked at.
     armed: Time,
     /// Work of the rank itself.
-    own: JobQueue,
-    arrived: JobQueue,
+    own: RankList,
+    arrived: RankList,
     /// Sends that will be over, by date.
-    left: JobQueue,
+    left: RankList,
     /// The packet that the processor receives.
     receiving: u32,
     computes: bool,
@@ -181,9 +181,9 @@ impl RankNode {
         out_free: Time::ZERO,
         in_free: Time::ZERO,
         armed: Time::NEVER,
-        own: JobQueue::EMPTY,
-        arrived: JobQueue::EMPTY,
-        left: JobQueue::EMPTY,
+        own: RankList::EMPTY,
+        arrived: RankList::EMPTY,
+        left: RankList::EMPTY,
         receiving: NONE,
         computes: false,
         wants_left: false,
@@ -196,7 +196,7 @@ struct Tables {
     costs: [PacketCosts; 2],
     has_loopback: bool,
     jobs: Slab<Listed<NodeJob>>,
-    finished: FinishedSends,
+    ending: EndingSends,
     nodes: Vec<RankNode>,
     /// Messages under way to each rank; built on first use.
     coming: Option<BTreeMap<u32, Vec<(Envelope, u64)>>>,
@@ -252,7 +252,7 @@ impl LogGops {
                 costs: [between, within.unwrap_or(between)],
                 has_loopback: within.is_some(),
                 jobs: Slab::default(),
-                finished: FinishedSends::default(),
+                ending: EndingSends::default(),
                 nodes: vec![RankNode::IDLE; ranks as usize],
                 coming: None,
             }),
@@ -271,7 +271,7 @@ impl LogGops {
         }
         let node = &mut tables.nodes[rank as usize];
         if node.wants_left && !node.left.is_empty() {
-            node.tell_left(&mut tables.finished, (kernel, &self.ranks), rank);
+            node.tell_left(&mut tables.ending, (kernel, &self.ranks), rank);
         }
     }
 
@@ -281,7 +281,7 @@ impl LogGops {
         let Tables {
             costs,
             jobs,
-            finished,
+            ending,
             nodes,
             ..
         } = tables;
@@ -296,7 +296,7 @@ impl LogGops {
             if node.receiving != NONE {
                 let received = std::mem::replace(&mut node.receiving, NONE);
                 self.deliver_received(kernel, jobs, received);
-            } else if !node.begin_job((jobs, finished, costs), kernel, rank, now)
+            } else if !node.begin_job((jobs, ending, costs), kernel, rank, now)
                 && !node.begin_receive((jobs, costs), now)
             {
                 node.await_adapter(kernel, rank);
@@ -382,9 +382,9 @@ impl RankNode {
     #[inline]
     fn begin_job(
         &mut self,
-        (jobs, finished, costs): (
+        (jobs, ending, costs): (
             &mut Slab<Listed<NodeJob>>,
-            &mut FinishedSends,
+            &mut EndingSends,
             &[PacketCosts; 2],
         ),
         kernel: &mut Kernel,
@@ -421,7 +421,7 @@ impl RankNode {
                 let arrival = now + costs.overhead + costs.latency;
                 kernel.set_device_timer(arrival, timer::ARRIVAL | u64::from(index));
                 if let Some(token) = notify {
-                    self.finish_send((jobs, finished), kernel, rank, (over, token));
+                    self.finish_send((jobs, ending), kernel, rank, (over, token));
                 }
             }
             NodeJob::Compute { .. } => self.begin_computation(job, kernel, (rank, index)),
@@ -453,7 +453,7 @@ impl RankNode {
     /// A send will be over at that date.
     fn finish_send(
         &mut self,
-        (jobs, finished): (&mut Slab<Listed<NodeJob>>, &mut FinishedSends),
+        (jobs, ending): (&mut Slab<Listed<NodeJob>>, &mut EndingSends),
         kernel: &mut Kernel,
         rank: u32,
         (date, token): (Time, Token),
@@ -469,8 +469,8 @@ impl RankNode {
             kernel.set_device_timer(date, timer::JOB | u64::from(index));
             return;
         }
-        let index = finished.insert(Listed::new((date, token)));
-        self.left.push(finished, index);
+        let index = ending.insert(Listed::new((date, token)));
+        self.left.push(ending, index);
     }
 
     /// Begins to receive the first arrived packet. Returns false if there is none that can be
@@ -513,18 +513,18 @@ impl RankNode {
 
     /// The next send that is over by now, or the date of the next one.
     #[inline]
-    fn pop_left(&mut self, finished: &mut FinishedSends, now: Time) -> Result<Token, Time> {
+    fn pop_left(&mut self, ending: &mut EndingSends, now: Time) -> Result<Token, Time> {
         let index = self.left.first;
         if index == NONE {
             return Err(Time::NEVER);
         }
-        let send = finished.get_mut(index);
+        let send = ending.get_mut(index);
         let (date, token) = send.item;
         if date > now {
             return Err(date);
         }
         self.left.pop(send);
-        finished.remove(index);
+        ending.remove(index);
         Ok(token)
     }
 
@@ -532,13 +532,13 @@ impl RankNode {
     /// is.
     fn tell_left(
         &mut self,
-        finished: &mut FinishedSends,
+        ending: &mut EndingSends,
         (kernel, ranks): (&mut Kernel, &Ranks),
         rank: u32,
     ) {
         let now = kernel.now();
         loop {
-            match self.pop_left(finished, now) {
+            match self.pop_left(ending, now) {
                 Ok(token) => ranks.notify(kernel, rank, ChannelEvent::Sent(token)),
                 Err(date) => return arm(kernel, self, rank, date),
             }
@@ -684,16 +684,14 @@ impl SimulatedDevice for LogGops {
 
     #[inline]
     fn before_poll(&self, rank: u32) {
-        let Tables {
-            nodes, finished, ..
-        } = &mut *self.tables.borrow_mut();
+        let Tables { nodes, ending, .. } = &mut *self.tables.borrow_mut();
         let node = &mut nodes[rank as usize];
         node.wants_left = false;
         if node.left.is_empty() {
             return;
         }
         let now = self.ranks.port.now();
-        while let Ok(token) = node.pop_left(finished, now) {
+        while let Ok(token) = node.pop_left(ending, now) {
             self.ranks.queue_event(rank, ChannelEvent::Sent(token));
         }
     }
@@ -708,14 +706,12 @@ impl SimulatedDevice for LogGops {
         if interest == Interest::Arrivals {
             return;
         }
-        let Tables {
-            nodes, finished, ..
-        } = &mut *self.tables.borrow_mut();
+        let Tables { nodes, ending, .. } = &mut *self.tables.borrow_mut();
         let node = &mut nodes[rank as usize];
         node.wants_left = true;
         if !node.left.is_empty() {
             self.ranks.port.with_kernel(|kernel| {
-                node.tell_left(finished, (kernel, &self.ranks), rank);
+                node.tell_left(ending, (kernel, &self.ranks), rank);
             });
         }
     }

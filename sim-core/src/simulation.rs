@@ -510,7 +510,7 @@ impl Simulation {
         }
     }
 
-    /// Polls the future of the current actor once.
+    /// Polls the future of an actor once.
     fn poll_actor(&mut self, actor: u32) -> Option<Outcome> {
         let progress = self.progress.as_deref();
         let mut kernel = self.kernel.borrow_mut();
@@ -634,7 +634,7 @@ impl Simulation {
         for hook in hooks.into_iter().rev() {
             hook(failed);
         }
-        self.kernel.borrow_mut().actors.leave_poll();
+        self.kernel.borrow_mut().actors.clear_current();
     }
 
     /// Lets the chooser pick transitions, and the clock advance where none is enabled, until the
@@ -708,7 +708,7 @@ impl Simulation {
     /// Drops the futures of all actors. Each panic is caught alone: two at a time would end the
     /// process.
     fn drop_bodies(&mut self) {
-        self.kernel.borrow_mut().actors.leave_poll();
+        self.kernel.borrow_mut().actors.clear_current();
         let mut body = self.running.take();
         for next in 0.. {
             if body.is_some() {

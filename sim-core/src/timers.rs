@@ -62,8 +62,8 @@ impl PartialOrd for Timer {
     }
 }
 
-/// The run has no room for more entries than this, unless a bucket has more: moving half of them
-/// costs as much as a heap. Few in tests of the calendar.
+/// An entry is inserted into a run of fewer entries than this: moving half of them costs as much as
+/// a heap. Appended entries have no limit. Few in tests of the calendar.
 const RUN_MAX: usize = if cfg!(test) { 4 } else { 48 };
 
 /// The mean number of entries of a bucket: sorting 8 costs about as much as to find the next
@@ -93,7 +93,7 @@ const AHEAD: [(usize, Nearness); 2] = [(16, Nearness::Far), (8, Nearness::Near)]
 pub(crate) enum Nearness {
     /// Within few entries.
     Near,
-    /// Twice as late: each entry is first far and then near.
+    /// Twice as late: in a long list, each entry is first far and then near.
     Far,
 }
 

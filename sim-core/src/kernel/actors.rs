@@ -354,7 +354,7 @@ impl ActorRecord {
 pub(crate) struct Actors {
     pub(super) records: Vec<ActorRecord>,
     pub(crate) mode: TurnMode,
-    /// The actor whose future is being polled.
+    /// The actor whose future is being polled, or dropped.
     pub(crate) current: u32,
     /// The actor whose transition is being executed.
     pub(crate) acting: u32,
@@ -579,14 +579,14 @@ impl Actors {
     }
 
     /// Takes the future of an actor, to be dropped. The actor is the polled one until
-    /// [`Actors::leave_poll`], so that a panic of a destructor is a failure of the actor.
+    /// [`Actors::clear_current`], so that a panic of a destructor is a failure of the actor.
     pub(crate) fn take_body(&mut self, actor: u32) -> Option<Body> {
         self.current = actor;
         self.records[actor as usize].body.take()
     }
 
-    /// No actor is polled any more.
-    pub(crate) const fn leave_poll(&mut self) {
+    /// Notes that no future is polled or dropped any more.
+    pub(crate) const fn clear_current(&mut self) {
         self.current = NONE;
     }
 

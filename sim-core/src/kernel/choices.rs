@@ -63,8 +63,7 @@ impl Choices {
 }
 
 impl Actors {
-    /// Takes the next new actor. After the last new actor the other
-    /// actors take their turns.
+    /// Takes the next new actor. After the last new actor the other actors take their turns.
     pub(crate) fn next_new_actor(&mut self) -> Option<u32> {
         while let Some(actor) = self.starting.pop_front() {
             let record = &mut self.records[actor as usize];

@@ -686,7 +686,7 @@ impl fmt::Debug for Stepper {
 }
 
 impl Simulation {
-    /// Takes the next actor that continues without a choice. This actor is then current.
+    /// Takes the next actor that continues without a choice.
     fn next_without_choice(&self) -> Option<u32> {
         let mut kernel = self.kernel.borrow_mut();
         if kernel.device_waits {

@@ -58,8 +58,8 @@ const RING_LIMIT: &str = "the [instructions](instructions.md) of a message are s
 const IN_FLIGHT_LIMIT: &str = "a million messages in flight at once, each with two operations and \
     two requests (270 bytes), an activity of the kernel and one of the model (256), a flow (180), \
     and a place in two tables of the device (176)";
-const WAITING_LIMIT: &str = "its process (290 bytes), its future (170), its operation (100), its \
-    actor (90), its channel and its end of the device (70)";
+const WAITING_LIMIT: &str = "its process (416 bytes), its future (310), its operation (88), its \
+    actor (80), its channel and its end of the device (70)";
 
 const RING: Side = Side::Smpi("mpi_ring", ROUNDS);
 const ALLTOALL: Side = Side::Smpi("mpi_alltoall", 1);

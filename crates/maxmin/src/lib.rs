@@ -111,6 +111,8 @@ pub struct Solver {
     /// Number of flows that share.
     count: usize,
     merger: UseMerger,
+    /// Memory for the uses of a flow that is being declared.
+    spare: Vec<Use>,
     method: Method,
     plain: Plain,
     incremental: Incremental,
@@ -190,6 +192,7 @@ impl Solver {
             coupled: Vec::new(),
             count: 0,
             merger: UseMerger::new(capacities),
+            spare: Vec::new(),
             method: Method::Plain,
             plain: Plain::new(),
             incremental: Incremental::default(),
@@ -221,7 +224,11 @@ impl Solver {
         if self.flows.len() <= slot as usize {
             self.make_room(slot);
         }
-        debug_assert!(self.flows[slot as usize].uses.is_empty());
+        let uses = &mut self.flows[slot as usize].uses;
+        debug_assert!(uses.is_empty());
+        if uses.own.capacity() == 0 {
+            std::mem::swap(&mut uses.own, &mut self.spare);
+        }
     }
 
     #[cold]
@@ -267,7 +274,9 @@ impl Solver {
 
     /// Moves the uses of a newly declared flow to `way`, for flows of the same way.
     pub fn share_uses(&mut self, slot: u32, way: &mut SharedUses) {
-        self.flows[slot as usize].uses.share_way(way);
+        let uses = &mut self.flows[slot as usize].uses;
+        uses.share_way(way);
+        self.spare = std::mem::take(&mut uses.own);
     }
 
     /// The capacities that a declared flow uses, each once.

@@ -6,6 +6,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use smallvec::SmallVec;
+
 use super::least;
 use super::state::index;
 
@@ -29,7 +31,8 @@ impl SharedUses {
 
 #[derive(Debug)]
 struct WayUses {
-    uses: Vec<Use>,
+    /// Inside of the record for up to four capacities: a way in a cluster and the way back.
+    uses: SmallVec<[Use; 4]>,
     /// The rate of a lone flow without a bound, with the capacities of this revision.
     narrowest: Cell<f64>,
     revision: Cell<u64>,
@@ -57,7 +60,7 @@ impl FlowUses {
             former.revision.set(0);
         } else {
             way.0 = Some(Rc::new(WayUses {
-                uses: self.own.clone(),
+                uses: SmallVec::from_slice(&self.own),
                 narrowest: Cell::new(f64::INFINITY),
                 revision: Cell::new(0),
             }));
@@ -92,7 +95,7 @@ impl std::ops::Deref for FlowUses {
 
     #[inline]
     fn deref(&self) -> &[Use] {
-        self.shared.0.as_ref().map_or(&self.own, |way| &way.uses)
+        self.shared.0.as_ref().map_or(&*self.own, |way| &*way.uses)
     }
 }
 

@@ -170,7 +170,13 @@ struct ListNeighbors {
 impl UnexpectedQueue {
     pub(super) fn push(&mut self, message: UnexpectedMessage) {
         match self {
-            Self::Few(few) if few.len() < FEW_MAX => few.push_back(message),
+            Self::Few(few) if few.len() < FEW_MAX => {
+                if few.capacity() == 0 {
+                    // Most ranks of a large run have one such message at a time.
+                    few.reserve_exact(1);
+                }
+                few.push_back(message);
+            }
             Self::Few(few) => {
                 let mut index = Box::new(Index::default());
                 for message in few.drain(..) {

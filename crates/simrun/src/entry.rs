@@ -18,7 +18,7 @@ use sim_core::{Limit, Outcome, RunProgress, Time};
 use crate::args::{EXIT_STATUS, OutputArgs, Payload, RunArgs};
 use crate::check::{self, CheckArgs};
 use crate::guard::{self, Guard, Misdeed, Watched};
-use crate::help::prepare_help;
+use crate::help::{may_ask_for_help, prepare_help};
 use crate::memory::{self, Estimate};
 use crate::observation::RunObservation;
 use crate::pcap::PcapFile;
@@ -151,7 +151,9 @@ fn build_command<Options: clap::Args>(
 ) -> clap::Command {
     let about = own.as_ref().and_then(|own| own.get_about().cloned());
     let mut sections = String::new();
-    if let Some(own) = own {
+    if let Some(own) = own
+        && may_ask_for_help(arguments)
+    {
         let mut own = own
             .disable_help_flag(true)
             .disable_version_flag(true)

@@ -21,6 +21,16 @@ pub fn is_help_short(arguments: &[OsString]) -> bool {
     arguments.is_empty() || words.any(|word| word == "-h")
 }
 
+/// Returns false only for arguments without `-h` and `--help`, also among joined flags as in `-qh`:
+/// a text that is shown in the help alone need not be made.
+pub(crate) fn may_ask_for_help(arguments: &[OsString]) -> bool {
+    let mut words = arguments.iter().take_while(|word| *word != "--");
+    words.any(|word| {
+        let bytes = word.as_encoded_bytes();
+        bytes.starts_with(b"-") && bytes.contains(&b'h')
+    })
+}
+
 /// Returns a command with the form of help that the arguments ask for.
 #[must_use]
 pub fn prepare_help(command: Command, arguments: &[OsString]) -> Command {

@@ -14,18 +14,15 @@ use std::task::Waker;
 use channel::{ChannelEvent, Packet, RankProtocols};
 use sim_core::{Kernel, Parked, QueueHead};
 
-use crate::slab::Slab;
+use crate::slab::{Slab, SlabList};
 
-/// No event.
-pub(crate) const NONE: u32 = u32::MAX;
+pub(crate) use crate::slab::NONE;
 
 /// An event of a rank that has not been handled.
 #[derive(Debug)]
 pub(crate) struct Transit {
     pub(crate) event: ChannelEvent,
     pub(crate) destination: u32,
-    /// The next event of the inbox.
-    next: u32,
     /// The packet of this pair that was posted before and has not been delivered.
     pub(crate) before: u32,
     /// The packet of this pair that was posted after.
@@ -43,7 +40,6 @@ impl Transit {
         Self {
             event,
             destination,
-            next: NONE,
             before: NONE,
             after: NONE,
             has_arrived: false,
@@ -76,9 +72,7 @@ impl Transit {
 /// One rank's end of the device.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
-    /// First and last event of the inbox.
-    first: u32,
-    last: u32,
+    inbox: SlabList,
     pub(crate) parked: Option<Parked>,
     /// The rank is parked, and the kernel knows that the rank has to continue.
     pub(crate) woken: bool,
@@ -90,8 +84,7 @@ pub(crate) struct Endpoint {
 impl Endpoint {
     const fn new() -> Self {
         Self {
-            first: NONE,
-            last: NONE,
+            inbox: SlabList::EMPTY,
             parked: None,
             woken: false,
             called: false,
@@ -102,7 +95,7 @@ impl Endpoint {
     /// Returns true if there are events that the rank has not handled.
     #[inline]
     pub(crate) const fn has_news(&self) -> bool {
-        self.called || self.first != NONE
+        self.called || !self.inbox.is_empty()
     }
 }
 
@@ -191,26 +184,21 @@ impl Ends {
     #[inline(always)]
     pub(crate) fn append_event(&mut self, index: u32) -> u32 {
         let rank = self.transits.get(index).destination;
-        let endpoint = &mut self.endpoints[rank as usize];
-        let last = std::mem::replace(&mut endpoint.last, index);
-        if endpoint.first == NONE {
-            endpoint.first = index;
-        } else {
-            self.transits.get_mut(last).next = index;
-        }
+        let inbox = &mut self.endpoints[rank as usize].inbox;
+        inbox.push(&mut self.transits, index);
         rank
     }
 
     /// Takes the first event of the inbox of a rank.
     #[inline]
     pub(crate) fn take_event(&mut self, rank: u32) -> Option<ChannelEvent> {
-        let endpoint = &mut self.endpoints[rank as usize];
-        if endpoint.first == NONE {
+        let inbox = &mut self.endpoints[rank as usize].inbox;
+        let first = inbox.first;
+        if first == NONE {
             return None;
         }
-        let Transit { event, next, .. } = self.transits.remove(endpoint.first);
-        endpoint.first = next;
-        Some(event)
+        inbox.pop(&mut self.transits);
+        Some(self.transits.remove(first).event)
     }
 
     /// Takes the next parked rank with events to handle.

@@ -58,99 +58,17 @@ use settings::LogGopsParameters;
 use sim_core::{ActorId, Blocked, Device, End, Kernel, KernelHandle, Span, Time};
 
 use crate::flow::{begins, message};
+use crate::inbox::{Ends, Transit};
 use crate::ranks::{Ranks, SimulatedDevice, actor, begin_computation};
-use crate::slab::Slab;
+use crate::slab::{NONE, Slab, SlabList};
 
 mod costs;
 
-use costs::{PacketCosts, rest_of};
+use costs::{WayCosts, rest_of};
 
-/// An item in a list of items of one rank.
-#[derive(Debug)]
-struct Listed<T> {
-    item: T,
-    next: u32,
-}
-
-impl<T> Listed<T> {
-    const fn new(item: T) -> Self {
-        Self { item, next: NONE }
-    }
-}
-
-/// Sends that will be over at a date. Apart from the jobs: each table is then used in the
+/// Sends that will be over at a date. Apart from the packets: each table is then used in the
 /// order of the ranks where these go in step, and a million ranks wait less for memory.
-type EndingSends = Slab<Listed<(Time, Token)>>;
-
-/// Work of the device in progress.
-#[derive(Debug)]
-enum NodeJob {
-    Packet {
-        source: u32,
-        destination: u32,
-        /// True if the ranks share a host with its own costs of memory.
-        is_local: bool,
-        /// The bytes of the packet that take time each.
-        rest: f64,
-        packet: Packet,
-    },
-    Compute {
-        flops: f64,
-        token: Token,
-    },
-    /// An activity with its own duration.
-    Elapse {
-        rank: u32,
-        token: Token,
-        what: Elapsing,
-    },
-}
-
-/// Activities with a duration of their own.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Elapsing {
-    Computation,
-    Sleep,
-    /// The last bytes of a send.
-    Rest,
-}
-
-/// The end of a list.
-const NONE: u32 = u32::MAX;
-
-/// Items of a rank, first in, first out.
-#[derive(Clone, Copy, Debug)]
-struct RankList {
-    first: u32,
-    last: u32,
-}
-
-impl RankList {
-    const EMPTY: Self = Self {
-        first: NONE,
-        last: NONE,
-    };
-
-    const fn is_empty(self) -> bool {
-        self.first == NONE
-    }
-
-    #[inline]
-    fn push<T>(&mut self, items: &mut Slab<Listed<T>>, index: u32) {
-        if self.first == NONE {
-            self.first = index;
-        } else {
-            items.get_mut(self.last).next = index;
-        }
-        self.last = index;
-    }
-
-    /// Removes the first item.
-    #[inline]
-    const fn pop<T>(&mut self, first: &mut Listed<T>) {
-        self.first = std::mem::replace(&mut first.next, NONE);
-    }
-}
+type EndingSends = Slab<(Time, Token)>;
 
 /// One rank's processor and adapter.
 #[derive(Clone, Copy, Debug)]
@@ -163,14 +81,16 @@ struct RankNode {
     in_free: Time,
     /// The earliest date at which the rank is looked at.
     armed: Time,
-    /// Work of the rank itself.
-    own: RankList,
-    arrived: RankList,
+    /// Packets to be sent and computations, as events of the packet's receiver or of the rank.
+    own: SlabList,
+    /// Packets to be received.
+    arrived: SlabList,
     /// Sends that will be over, by date.
-    left: RankList,
+    left: SlabList,
     /// The packet that the processor receives.
     receiving: u32,
-    computes: bool,
+    /// The end of the computation that occupies the processor.
+    computing: u32,
     /// The rank also waits for the end of its sends.
     wants_left: bool,
 }
@@ -181,23 +101,22 @@ impl RankNode {
         out_free: Time::ZERO,
         in_free: Time::ZERO,
         armed: Time::NEVER,
-        own: RankList::EMPTY,
-        arrived: RankList::EMPTY,
-        left: RankList::EMPTY,
+        own: SlabList::EMPTY,
+        arrived: SlabList::EMPTY,
+        left: SlabList::EMPTY,
         receiving: NONE,
-        computes: false,
+        computing: NONE,
         wants_left: false,
     };
 }
 
 #[derive(Debug)]
 struct Tables {
-    /// Between hosts, and within a host.
-    costs: [PacketCosts; 2],
-    has_loopback: bool,
-    jobs: Slab<Listed<NodeJob>>,
+    costs: WayCosts,
     ending: EndingSends,
     nodes: Vec<RankNode>,
+    /// The flop of computations that have not begun, by the numbers of their ends.
+    computations: BTreeMap<u32, f64>,
     /// Messages under way to each rank; built on first use.
     coming: Option<BTreeMap<u32, Vec<(Envelope, u64)>>>,
 }
@@ -208,14 +127,17 @@ pub struct LogGops {
     tables: RefCell<Tables>,
 }
 
-/// Kinds of timers, above the 32 bits of a job or a rank.
+/// Kinds of timers, above the 32 bits of an event or a rank.
 mod timer {
+    /// A packet arrives.
     pub(super) const ARRIVAL: u64 = 0;
+    /// A rank is looked at.
     pub(super) const LOOK: u64 = 1 << 32;
-    pub(super) const JOB: u64 = 2 << 32;
+    /// A sleep, a computation or the last bytes of a send are over.
+    pub(super) const END: u64 = 2 << 32;
     pub(super) const KIND: u64 = 3 << 32;
 
-    /// The job or the rank.
+    /// The event or the rank.
     pub(super) const fn number(token: u64) -> u32 {
         (token & u32::MAX as u64) as u32
     }
@@ -243,17 +165,13 @@ impl LogGops {
         } else {
             LogGopsParameters::default()
         };
-        let between = PacketCosts::from_parameters(&costs);
-        let within = (costs.loopback)
-            .map(|loopback| PacketCosts::from_loopback(&loopback, costs.overhead_per_byte));
         let device = Rc::new(Self {
             ranks: Ranks::new(port.clone(), ranks, settings),
             tables: RefCell::new(Tables {
-                costs: [between, within.unwrap_or(between)],
-                has_loopback: within.is_some(),
-                jobs: Slab::default(),
+                costs: WayCosts::from_parameters(&costs),
                 ending: EndingSends::default(),
                 nodes: vec![RankNode::IDLE; ranks as usize],
+                computations: BTreeMap::new(),
                 coming: None,
             }),
         });
@@ -261,32 +179,29 @@ impl LogGops {
         device
     }
 
-    /// Begins and ends all jobs of a rank that can begin or end at this date, and sets a timer for
-    /// the next date.
+    /// Begins and ends everything of a rank that can begin or end at this date, and sets a timer
+    /// for the next date.
     #[inline]
-    fn run_due_jobs(&self, kernel: &mut Kernel, tables: &mut Tables, rank: u32) {
+    fn run_due_jobs(&self, kernel: &mut Kernel, tables: &mut Tables, ends: &mut Ends, rank: u32) {
         let node = &tables.nodes[rank as usize];
-        if node.has_jobs() && !node.computes {
-            self.run_jobs(kernel, tables, rank);
+        if node.has_jobs() && node.computing == NONE {
+            self.run_jobs(kernel, tables, ends, rank);
         }
         let node = &mut tables.nodes[rank as usize];
         if node.wants_left && !node.left.is_empty() {
-            node.tell_left(&mut tables.ending, (kernel, &self.ranks), rank);
+            node.tell_left(&mut tables.ending, (kernel, ends), rank);
         }
     }
 
     /// The part for ranks with jobs. Apart, because the end of a send that is over has none.
     #[inline(never)]
-    fn run_jobs(&self, kernel: &mut Kernel, tables: &mut Tables, rank: u32) {
-        let Tables {
-            costs,
-            jobs,
-            ending,
-            nodes,
-            ..
-        } = tables;
-        let (node, now) = (&mut nodes[rank as usize], kernel.now());
-        while !node.computes {
+    fn run_jobs(&self, kernel: &mut Kernel, tables: &mut Tables, ends: &mut Ends, rank: u32) {
+        let now = kernel.now();
+        loop {
+            let node = &mut tables.nodes[rank as usize];
+            if node.computing != NONE {
+                break;
+            }
             if node.cpu_free > now {
                 if node.has_jobs() {
                     arm(kernel, node, rank, node.cpu_free);
@@ -295,55 +210,45 @@ impl LogGops {
             }
             if node.receiving != NONE {
                 let received = std::mem::replace(&mut node.receiving, NONE);
-                self.deliver_received(kernel, jobs, received);
-            } else if !node.begin_job((jobs, ending, costs), kernel, rank, now)
-                && !node.begin_receive((jobs, costs), now)
-            {
-                node.await_adapter(kernel, rank);
-                break;
+                self.deliver_received(kernel, ends, received);
+            } else if !tables.begin_job(kernel, ends, rank) {
+                let node = &mut tables.nodes[rank as usize];
+                if !node.begin_receive(kernel, ends, &tables.costs) {
+                    node.await_adapter(kernel, rank);
+                    break;
+                }
             }
         }
     }
 
     #[inline(never)]
-    fn deliver_received(
-        &self,
-        kernel: &mut Kernel,
-        jobs: &mut Slab<Listed<NodeJob>>,
-        received: u32,
-    ) {
+    fn deliver_received(&self, kernel: &mut Kernel, ends: &mut Ends, received: u32) {
         let end = NetworkEvent::End { flow: received };
         self.ranks.observe_network(kernel.now(), end);
-        let NodeJob::Packet {
-            source,
-            destination,
-            packet,
-            ..
-        } = jobs.remove(received).item
-        else {
-            unreachable!("only packets are received")
-        };
-        self.ranks
-            .deliver_packet(kernel, source, destination, packet);
+        ends.transits.get_mut(received).has_arrived = true;
+        self.ranks.deliver_transit(kernel, ends, received);
     }
 
     /// Reports a posted packet to an observer as a flow without links. The reported duration alone
     /// excludes the time for which the packet waits for processors and adapters.
     #[cold]
-    fn observe_posted(&self, now: Time, tables: &Tables, flow: u32) {
-        let NodeJob::Packet {
-            source,
-            destination,
-            is_local,
-            rest,
-            ref packet,
-        } = tables.jobs.get(flow).item
-        else {
+    fn observe_posted(
+        &self,
+        costs: &WayCosts,
+        ends: &Ends,
+        (source, destination, flow): (u32, u32, u32),
+    ) {
+        let find = |kernel: &mut Kernel| {
+            let (costs, _) = costs.of_way(kernel, source, destination);
+            (kernel.now(), *costs)
+        };
+        // Observers ask the kernel for the date.
+        let (now, costs) = self.ranks.port.with_kernel(find);
+        let Some((_, packet)) = ends.transits.get(flow).packet() else {
             unreachable!("only packets are posted")
         };
-        let costs = &tables.costs[usize::from(is_local)];
         let first_byte = costs.overhead + costs.latency;
-        let alone = first_byte + costs.through_time(rest);
+        let alone = first_byte + costs.through_time(rest_of(packet));
         let bytes = packet.payload.len();
         #[expect(
             clippy::cast_precision_loss,
@@ -357,8 +262,13 @@ impl LogGops {
             links: &[][..],
         };
         self.ranks.observe_network(now, begin);
-        self.ranks
-            .observe_injection(source, destination, &packet.header, bytes);
+        (self.ranks).observe_injection(source, destination, &packet.header, bytes);
+    }
+
+    /// Makes the record of an end of a rank; returns the number of the end.
+    fn insert_end(&self, rank: u32, token: Token) -> u32 {
+        let transit = Transit::new(rank, ChannelEvent::Elapsed(token));
+        self.ranks.ends.borrow_mut().transits.insert(transit)
     }
 }
 
@@ -378,127 +288,29 @@ impl RankNode {
         self.receiving & self.own.first & self.arrived.first != NONE
     }
 
-    /// Begins the first of the rank's own jobs. Returns false if there is none that can begin.
-    #[inline]
-    fn begin_job(
-        &mut self,
-        (jobs, ending, costs): (
-            &mut Slab<Listed<NodeJob>>,
-            &mut EndingSends,
-            &[PacketCosts; 2],
-        ),
-        kernel: &mut Kernel,
-        rank: u32,
-        now: Time,
-    ) -> bool {
-        let index = self.own.first;
-        if index == NONE {
-            return false;
-        }
-        let job = jobs.get_mut(index);
-        match &mut job.item {
-            NodeJob::Packet {
-                packet,
-                is_local,
-                rest,
-                ..
-            } => {
-                if !*is_local && self.out_free > now {
-                    return false;
-                }
-                let costs = &costs[usize::from(*is_local)];
-                self.cpu_free = now + costs.copy_time(*rest);
-                if !*is_local {
-                    self.out_free = now + costs.gap_time(*rest);
-                }
-                let over = if packet.header.is_ordered() {
-                    self.cpu_free
-                } else {
-                    now + costs.through_time(*rest)
-                };
-                let notify = packet.notify.take();
-                self.own.pop(job);
-                let arrival = now + costs.overhead + costs.latency;
-                kernel.set_device_timer(arrival, timer::ARRIVAL | u64::from(index));
-                if let Some(token) = notify {
-                    self.finish_send((jobs, ending), kernel, rank, (over, token));
-                }
-            }
-            NodeJob::Compute { .. } => self.begin_computation(job, kernel, (rank, index)),
-            other => unreachable!("a rank sends and computes, and does not {other:?}"),
-        }
-        true
-    }
-
-    #[inline(never)]
-    fn begin_computation(
-        &mut self,
-        job: &mut Listed<NodeJob>,
-        kernel: &mut Kernel,
-        (rank, index): (u32, u32),
-    ) {
-        let NodeJob::Compute { flops, token } = job.item else {
-            unreachable!("only computations compute")
-        };
-        job.item = NodeJob::Elapse {
-            rank,
-            token,
-            what: Elapsing::Computation,
-        };
-        self.own.pop(job);
-        self.computes = true;
-        begin_computation(kernel, rank, flops, timer::JOB | u64::from(index));
-    }
-
-    /// A send will be over at that date.
-    fn finish_send(
-        &mut self,
-        (jobs, ending): (&mut Slab<Listed<NodeJob>>, &mut EndingSends),
-        kernel: &mut Kernel,
-        rank: u32,
-        (date, token): (Time, Token),
-    ) {
-        if date > self.cpu_free {
-            // The only ones that may come out of order.
-            let rest = NodeJob::Elapse {
-                rank,
-                token,
-                what: Elapsing::Rest,
-            };
-            let index = jobs.insert(Listed::new(rest));
-            kernel.set_device_timer(date, timer::JOB | u64::from(index));
-            return;
-        }
-        let index = ending.insert(Listed::new((date, token)));
-        self.left.push(ending, index);
-    }
-
     /// Begins to receive the first arrived packet. Returns false if there is none that can be
     /// received.
     #[inline]
-    fn begin_receive(
-        &mut self,
-        (jobs, costs): (&mut Slab<Listed<NodeJob>>, &[PacketCosts; 2]),
-        now: Time,
-    ) -> bool {
-        let index = self.arrived.first;
+    fn begin_receive(&mut self, kernel: &Kernel, ends: &mut Ends, costs: &WayCosts) -> bool {
+        let (index, now) = (self.arrived.first, kernel.now());
         if index == NONE {
             return false;
         }
-        let job = jobs.get_mut(index);
-        let NodeJob::Packet { is_local, rest, .. } = job.item else {
+        let transit = ends.transits.get(index);
+        let Some((source, packet)) = transit.packet() else {
             unreachable!("only packets arrive")
         };
-        let costs = &costs[usize::from(is_local)];
+        let (costs, is_local) = costs.of_way(kernel, source, transit.destination);
+        let rest = rest_of(packet);
         if !is_local {
             if self.in_free > now {
                 return false;
             }
             self.in_free = now + costs.gap_time(rest);
         }
-        self.arrived.pop(job);
         self.cpu_free = now + costs.through_time(rest);
         self.receiving = index;
+        self.arrived.pop(&mut ends.transits);
         true
     }
 
@@ -518,12 +330,11 @@ impl RankNode {
         if index == NONE {
             return Err(Time::NEVER);
         }
-        let send = ending.get_mut(index);
-        let (date, token) = send.item;
+        let (date, token) = *ending.get(index);
         if date > now {
             return Err(date);
         }
-        self.left.pop(send);
+        self.left.pop(ending);
         ending.remove(index);
         Ok(token)
     }
@@ -533,13 +344,13 @@ impl RankNode {
     fn tell_left(
         &mut self,
         ending: &mut EndingSends,
-        (kernel, ranks): (&mut Kernel, &Ranks),
+        (kernel, ends): (&mut Kernel, &mut Ends),
         rank: u32,
     ) {
         let now = kernel.now();
         loop {
             match self.pop_left(ending, now) {
-                Ok(token) => ranks.notify(kernel, rank, ChannelEvent::Sent(token)),
+                Ok(token) => ends.deliver_new(kernel, rank, ChannelEvent::Sent(token)),
                 Err(date) => return arm(kernel, self, rank, date),
             }
         }
@@ -547,39 +358,102 @@ impl RankNode {
 }
 
 impl Tables {
-    /// Appends a job to the rank's own jobs. Returns the number of the job.
+    /// Begins the first of the rank's own jobs. Returns false if there is none that can begin.
     #[inline(always)]
-    fn enqueue(&mut self, rank: u32, job: NodeJob) -> u32 {
-        if self.coming.is_some() {
-            self.coming = None;
+    fn begin_job(&mut self, kernel: &mut Kernel, ends: &mut Ends, rank: u32) -> bool {
+        let node = &mut self.nodes[rank as usize];
+        let (index, now) = (node.own.first, kernel.now());
+        if index == NONE {
+            return false;
         }
-        let index = self.jobs.insert(Listed::new(job));
-        self.nodes[rank as usize].own.push(&mut self.jobs, index);
-        index
+        let transit = ends.transits.get_mut(index);
+        let ChannelEvent::Packet { packet, .. } = &mut transit.event else {
+            self.begin_computation(kernel, ends, (rank, index));
+            return true;
+        };
+        let (costs, is_local) = self.costs.of_way(kernel, rank, transit.destination);
+        if !is_local && node.out_free > now {
+            return false;
+        }
+        let rest = rest_of(packet);
+        node.cpu_free = now + costs.copy_time(rest);
+        if !is_local {
+            node.out_free = now + costs.gap_time(rest);
+        }
+        let over = if packet.header.is_ordered() {
+            node.cpu_free
+        } else {
+            now + costs.through_time(rest)
+        };
+        let notify = packet.notify.take();
+        let arrival = now + costs.overhead + costs.latency;
+        node.own.pop(&mut ends.transits);
+        kernel.set_device_timer(arrival, timer::ARRIVAL | u64::from(index));
+        if let Some(token) = notify {
+            self.finish_send(kernel, ends, rank, (over, token));
+        }
+        true
     }
 
-    /// Ends an activity with its own duration, and returns its rank.
-    fn elapse(&mut self, kernel: &mut Kernel, ranks: &Ranks, index: u32, end: End) -> u32 {
-        let NodeJob::Elapse { rank, token, what } = self.jobs.remove(index).item else {
-            unreachable!("only what takes time by itself elapses")
-        };
-        if end != End::Done && ranks.connects() {
-            // The device hears of the host otherwise.
+    #[inline(never)]
+    fn begin_computation(
+        &mut self,
+        kernel: &mut Kernel,
+        ends: &mut Ends,
+        (rank, index): (u32, u32),
+    ) {
+        let node = &mut self.nodes[rank as usize];
+        node.own.pop(&mut ends.transits);
+        node.computing = index;
+        let flops = self.computations.remove(&index);
+        let flops = flops.expect("the own jobs of a rank are packets and computations");
+        begin_computation(kernel, rank, flops, timer::END | u64::from(index));
+    }
+
+    /// A send will be over at that date.
+    #[inline]
+    fn finish_send(
+        &mut self,
+        kernel: &mut Kernel,
+        ends: &mut Ends,
+        rank: u32,
+        (date, token): (Time, Token),
+    ) {
+        let node = &mut self.nodes[rank as usize];
+        if date > node.cpu_free {
+            // The only ones that may come out of order.
+            let rest = Transit::new(rank, ChannelEvent::Sent(token));
+            let index = ends.transits.insert(rest);
+            kernel.set_device_timer(date, timer::END | u64::from(index));
+            return;
+        }
+        let index = self.ending.insert((date, token));
+        node.left.push(&mut self.ending, index);
+    }
+
+    /// Ends a sleep, a computation or the last bytes of a send. Returns the rank.
+    fn end_job(
+        &mut self,
+        kernel: &mut Kernel,
+        (ranks, ends): (&Ranks, &mut Ends),
+        index: u32,
+        end: End,
+    ) -> u32 {
+        let rank = ends.transits.get(index).destination;
+        if end == End::Done {
+            let node = &mut self.nodes[rank as usize];
+            if node.computing == index {
+                node.computing = NONE;
+            }
+            ends.deliver_event(kernel, index);
             return rank;
         }
-        if end != End::Done {
+        ends.transits.remove(index);
+        // Where ranks get connected, the device hears of the host otherwise.
+        if !ranks.connects() {
             let message = "computation failed: host failure".to_owned();
             kernel.fail_actor(actor(rank), message);
-            return rank;
         }
-        if what == Elapsing::Computation {
-            self.nodes[rank as usize].computes = false;
-        }
-        let event = match what {
-            Elapsing::Computation | Elapsing::Sleep => ChannelEvent::Elapsed(token),
-            Elapsing::Rest => ChannelEvent::Sent(token),
-        };
-        ranks.notify(kernel, rank, event);
         rank
     }
 }
@@ -587,20 +461,20 @@ impl Tables {
 impl Device for LogGops {
     fn on_end(&self, kernel: &mut Kernel, token: u64, end: End) {
         let tables = &mut *self.tables.borrow_mut();
-        let rank = tables.elapse(kernel, &self.ranks, timer::number(token), end);
-        self.run_due_jobs(kernel, tables, rank);
+        let ends = &mut *self.ranks.ends.borrow_mut();
+        let rank = tables.end_job(kernel, (&self.ranks, ends), timer::number(token), end);
+        self.run_due_jobs(kernel, tables, ends, rank);
     }
 
     fn on_timer(&self, kernel: &mut Kernel, token: u64) {
         let tables = &mut *self.tables.borrow_mut();
+        let ends = &mut *self.ranks.ends.borrow_mut();
         let number = timer::number(token);
         let rank = match token & timer::KIND {
             timer::ARRIVAL => {
-                let NodeJob::Packet { destination, .. } = tables.jobs.get(number).item else {
-                    unreachable!("only packets arrive")
-                };
+                let destination = ends.transits.get(number).destination;
                 let node = &mut tables.nodes[destination as usize];
-                node.arrived.push(&mut tables.jobs, number);
+                node.arrived.push(&mut ends.transits, number);
                 destination
             }
             timer::LOOK => {
@@ -610,9 +484,9 @@ impl Device for LogGops {
                 }
                 number
             }
-            _ => tables.elapse(kernel, &self.ranks, number, End::Done),
+            _ => tables.end_job(kernel, (&self.ranks, ends), number, End::Done),
         };
-        self.run_due_jobs(kernel, tables, rank);
+        self.run_due_jobs(kernel, tables, ends, rank);
     }
 
     fn progress(&self) {
@@ -635,65 +509,64 @@ impl SimulatedDevice for LogGops {
     }
 
     fn post_packet(&self, rank: u32, peer: u32, packet: Packet) {
+        let begins = begins(&packet);
+        let event = ChannelEvent::Packet {
+            source: rank,
+            packet,
+        };
         let tables = &mut *self.tables.borrow_mut();
-        let port = &self.ranks.port;
-        let is_local = port.with_kernel(|kernel| {
-            if let Some(bytes) = begins(&packet) {
+        let ends = &mut *self.ranks.ends.borrow_mut();
+        let index = ends.transits.insert(Transit::new(peer, event));
+        if self.ranks.is_observed() {
+            self.observe_posted(&tables.costs, ends, (rank, peer, index));
+        }
+        if tables.coming.is_some() {
+            tables.coming = None;
+        }
+        let own = &mut tables.nodes[rank as usize].own;
+        own.push(&mut ends.transits, index);
+        self.ranks.port.with_kernel(|kernel| {
+            if let Some(bytes) = begins {
                 kernel.count_message(bytes);
             }
-            tables.has_loopback && kernel.host_of(actor(rank)) == kernel.host_of(actor(peer))
+            self.run_due_jobs(kernel, tables, ends, rank);
         });
-        let index = tables.enqueue(
-            rank,
-            NodeJob::Packet {
-                source: rank,
-                destination: peer,
-                is_local,
-                rest: rest_of(&packet),
-                packet,
-            },
-        );
-        if self.ranks.is_observed() {
-            // Observers ask the kernel for the date.
-            self.observe_posted(port.now(), tables, index);
-        }
-        port.with_kernel(|kernel| self.run_due_jobs(kernel, tables, rank));
     }
 
     fn timer(&self, rank: u32, seconds: f64, token: Token) {
-        let sleep = NodeJob::Elapse {
-            rank,
-            token,
-            what: Elapsing::Sleep,
-        };
-        let mut tables = self.tables.borrow_mut();
-        let index = tables.jobs.insert(Listed::new(sleep));
+        let index = self.insert_end(rank, token);
         self.ranks.port.with_kernel(|kernel| {
             let date = kernel.now() + Span::from_secs(seconds);
-            kernel.set_device_timer(date, timer::JOB | u64::from(index));
+            kernel.set_device_timer(date, timer::END | u64::from(index));
         });
     }
 
     fn start_computation(&self, rank: u32, flops: f64, token: Token) {
+        let index = self.insert_end(rank, token);
         let tables = &mut *self.tables.borrow_mut();
-        tables.enqueue(rank, NodeJob::Compute { flops, token });
+        let ends = &mut *self.ranks.ends.borrow_mut();
+        tables.computations.insert(index, flops);
+        let own = &mut tables.nodes[rank as usize].own;
+        own.push(&mut ends.transits, index);
         self.ranks
             .port
-            .with_kernel(|kernel| self.run_due_jobs(kernel, tables, rank));
+            .with_kernel(|kernel| self.run_due_jobs(kernel, tables, ends, rank));
     }
 
     #[inline]
     fn before_poll(&self, rank: u32) {
+        self.tables.borrow_mut().nodes[rank as usize].wants_left = false;
+    }
+
+    #[inline]
+    fn take_sent(&self, rank: u32) -> Option<ChannelEvent> {
         let Tables { nodes, ending, .. } = &mut *self.tables.borrow_mut();
         let node = &mut nodes[rank as usize];
-        node.wants_left = false;
         if node.left.is_empty() {
-            return;
+            return None;
         }
-        let now = self.ranks.port.now();
-        while let Ok(token) = node.pop_left(ending, now) {
-            self.ranks.queue_event(rank, ChannelEvent::Sent(token));
-        }
+        let token = node.pop_left(ending, self.ranks.port.now()).ok()?;
+        Some(ChannelEvent::Sent(token))
     }
 
     #[inline]
@@ -710,8 +583,9 @@ impl SimulatedDevice for LogGops {
         let node = &mut nodes[rank as usize];
         node.wants_left = true;
         if !node.left.is_empty() {
+            let ends = &mut *self.ranks.ends.borrow_mut();
             self.ranks.port.with_kernel(|kernel| {
-                node.tell_left(ending, (kernel, &self.ranks), rank);
+                node.tell_left(ending, (kernel, ends), rank);
             });
         }
     }
@@ -720,15 +594,12 @@ impl SimulatedDevice for LogGops {
         let tables = &mut *self.tables.borrow_mut();
         let coming = tables.coming.get_or_insert_with(|| {
             let mut coming: BTreeMap<u32, Vec<(Envelope, u64)>> = BTreeMap::new();
-            for job in tables.jobs.iter() {
-                if let NodeJob::Packet {
-                    destination,
-                    packet,
-                    ..
-                } = &job.item
+            for transit in self.ranks.ends.borrow().transits.iter() {
+                if !transit.has_arrived
+                    && let Some((_, packet)) = transit.packet()
                     && let Some(found) = message(packet)
                 {
-                    coming.entry(*destination).or_default().push(found);
+                    coming.entry(transit.destination).or_default().push(found);
                 }
             }
             coming

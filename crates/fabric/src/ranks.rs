@@ -147,7 +147,13 @@ pub(crate) trait SimulatedDevice: Device {
     /// The rank is about to look into its inbox.
     fn before_poll(&self, _rank: u32) {}
 
-    /// Returns true if [`SimulatedDevice::before_poll`] would have no effect.
+    /// Takes the end of a send that the device has kept until the rank looks.
+    fn take_sent(&self, _rank: u32) -> Option<ChannelEvent> {
+        None
+    }
+
+    /// Returns true if [`SimulatedDevice::before_poll`] would have no effect, and the device keeps
+    /// no end of a send.
     fn is_quiet(&self, _rank: u32) -> bool {
         true
     }
@@ -508,7 +514,8 @@ impl<C: SimulatedDevice> Channel for RankChannel<C> {
 
     fn poll_event(&self) -> Option<ChannelEvent> {
         self.device.before_poll(self.rank);
-        self.device.ranks().poll_event(self.rank)
+        let event = self.device.ranks().poll_event(self.rank);
+        event.or_else(|| self.device.take_sent(self.rank))
     }
 
     fn is_quiet(&self) -> bool {

@@ -4,7 +4,43 @@
 
 use channel::Packet;
 use settings::{LogGopsLoopback, LogGopsParameters};
-use sim_core::Span;
+use sim_core::{Kernel, Span};
+
+use crate::ranks::actor;
+
+/// Costs of packets by their ways.
+#[derive(Debug)]
+pub(super) struct WayCosts {
+    between: PacketCosts,
+    /// Of packets that stay within a host, if these have costs of their own.
+    within: Option<PacketCosts>,
+}
+
+impl WayCosts {
+    pub(super) fn from_parameters(costs: &LogGopsParameters<Span>) -> Self {
+        let within = |loopback| PacketCosts::from_loopback(loopback, costs.overhead_per_byte);
+        Self {
+            between: PacketCosts::from_parameters(costs),
+            within: costs.loopback.as_ref().map(within),
+        }
+    }
+
+    /// Returns the costs of the packets from one rank to another, and true if these packets go
+    /// through the memory of a host and not through adapters.
+    #[inline]
+    pub(super) fn of_way(
+        &self,
+        kernel: &Kernel,
+        source: u32,
+        destination: u32,
+    ) -> (&PacketCosts, bool) {
+        let host = |rank| kernel.host_of(actor(rank));
+        match &self.within {
+            Some(within) if host(source) == host(destination) => (within, true),
+            _ => (&self.between, false),
+        }
+    }
+}
 
 /// Costs of packets that take one kind of way: between hosts, or within a host.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +56,7 @@ pub(super) struct PacketCosts {
 }
 
 impl PacketCosts {
-    pub(super) fn from_parameters(costs: &LogGopsParameters<Span>) -> Self {
+    fn from_parameters(costs: &LogGopsParameters<Span>) -> Self {
         Self {
             latency: costs.latency,
             overhead: costs.overhead,
@@ -32,7 +68,7 @@ impl PacketCosts {
     }
 
     /// Costs between ranks of one host: both processors copy, and no adapter is occupied.
-    pub(super) fn from_loopback(loopback: &LogGopsLoopback<Span>, overhead_per_byte: Span) -> Self {
+    fn from_loopback(loopback: &LogGopsLoopback<Span>, overhead_per_byte: Span) -> Self {
         let through_per_byte = overhead_per_byte.max(loopback.gap_per_byte);
         Self {
             latency: loopback.latency,

@@ -456,7 +456,13 @@ impl Position {
             let line = call.signature.call_location();
             Some((call.rank, line, ErrorClass::Count, found, expected))
         });
-        let difference = { others }.next();
+        // A rank gives a block to itself, too.
+        let itself = own.find_difference(rank, (rank, own));
+        let itself = itself.map(|(found, expected)| {
+            let line = call.signature.call_location();
+            (call.rank, line, ErrorClass::Count, found, expected)
+        });
+        let difference = itself.or_else(|| { others }.next());
         if let Some(blocks) = self.blocks.get_mut(rank) {
             *blocks = Some(call.clone());
         }

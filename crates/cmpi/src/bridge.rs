@@ -397,7 +397,12 @@ impl Inner {
     fn described(&self, fault: Fault) -> String {
         let place = match self.image().offset_of(fault.instruction) {
             Some(offset) => format!("at {}", self.lines.of_call(offset + 1)),
-            None => "in a function of a library".to_owned(),
+            None => match self.location() {
+                Some(line) => {
+                    format!("in a function of a library; the latest call of MPI is at {line}")
+                }
+                None => "in a function of a library".to_owned(),
+            },
         };
         match (fault.signal, &self.watch) {
             (watchdog::SIGNAL, Some(watch)) => {

@@ -71,6 +71,24 @@ fn overlap(some: &[(usize, usize)], others: &[(usize, usize)]) -> bool {
     some.iter().any(is_common)
 }
 
+/// Returns true if some of the places and some of the others have a common byte.
+pub(super) fn have_common_byte<'a>(
+    some: impl Iterator<Item = &'a Target>,
+    others: impl Iterator<Item = &'a Target>,
+) -> bool {
+    let others: Vec<_> = others.flat_map(|place| pieces_of(*place)).collect();
+    { some }.any(|place| overlap(&pieces_of(*place), &others))
+}
+
+/// Returns true if two of the places have a common byte.
+pub(super) fn have_overlap(places: &[Target]) -> bool {
+    let used = places.iter().filter(|place| !place.is_nowhere());
+    let mut pieces: Vec<_> = used.flat_map(|place| pieces_of(*place)).collect();
+    pieces.retain(|(start, end)| start < end);
+    pieces.sort_unstable();
+    !pieces.is_sorted_by(|(_, end), (start, _)| end <= start)
+}
+
 /// Returns the memory of an operation that reads `given` and fills `result`.
 fn memory_of(owner: ActiveOwner, given: &[Target], result: &[Target]) -> Vec<ActiveMemory> {
     let location = caller().location();

@@ -7,7 +7,7 @@ use std::ffi::{c_int, c_void};
 
 use mpi::{Blocks, Graph, InterRoot, prelude::*};
 
-use super::memory;
+use super::memory::{self, is_in_place};
 use crate::arguments::{Count, PROC_NULL_IN_C, natural};
 use crate::bridge::with_state;
 use crate::errors::CallError;
@@ -15,11 +15,9 @@ use crate::handles::Target;
 use crate::state::Handle;
 
 mod forms;
+mod own_arguments;
 
 use forms::{ByteBlocks, Bytes, CollectiveOperation, Exchange, Form, Prepared, perform};
-
-/// `MPI_IN_PLACE`.
-const IN_PLACE: usize = 1;
 
 /// `MPI_ROOT`.
 const ROOT: c_int = -4;
@@ -32,11 +30,6 @@ type Listed<N> = (*const N, *const N, Handle);
 
 /// Counts of blocks in elements, displacements in bytes, and datatypes.
 type ListedTypes<N, D> = (*const N, *const D, *const Handle);
-
-/// Returns true if an argument is `MPI_IN_PLACE`.
-fn is_in_place(address: *const c_void) -> bool {
-    address as usize == IN_PLACE
-}
 
 /// Returns the contribution of a rank and the place of the result. With `MPI_IN_PLACE`, the place
 /// of the result has the contribution.
@@ -205,6 +198,7 @@ fn bcast(
         _ => memory::place_or_null(buffer, count, datatype)?,
     };
     let prepared = Prepared {
+        in_place: false,
         given: only(role.is_root, || Ok(place))?,
         result: only(role.is_member && !role.is_root, || Ok(place))?,
         operation: CollectiveOperation::Bcast(role.root, place),
@@ -230,6 +224,7 @@ fn reduce(
 ) -> Result<(), CallError> {
     let (rank, _) = ranks(comm)?;
     let op = with_state(|state| state.op(op, datatype))?;
+    let is_rooted = matches!(kind, ReductionKind::Root(_));
     let (operation, gives, has_result) = match kind {
         ReductionKind::All => (CollectiveOperation::Allreduce(op), true, true),
         ReductionKind::Root(to) => {
@@ -240,13 +235,14 @@ fn reduce(
         ReductionKind::Scan => (CollectiveOperation::Scan(op), true, true),
         ReductionKind::Exscan => (CollectiveOperation::Exscan(op), true, rank > 0),
     };
-    let places = || {
-        let data = if gives { data } else { result };
-        contribution(data, result, (count, datatype))
+    let data_place = || match is_in_place(data) && (has_result || !is_rooted) {
+        true => memory::elements_at(result, count, datatype),
+        false => memory::elements_at(data, count, datatype),
     };
     let prepared = Prepared {
-        given: only(gives, || Ok(places()?.0))?,
-        result: only(has_result, || Ok(places()?.1))?,
+        in_place: is_in_place(data),
+        given: only(gives, data_place)?,
+        result: only(has_result, || memory::elements_at(result, count, datatype))?,
         operation,
     };
     perform(form, comm, prepared)
@@ -259,11 +255,12 @@ fn gather<N: Count>(
     (to, comm): (c_int, Handle),
 ) -> Result<(), CallError> {
     let ((rank, size), role) = (ranks(comm)?, role(to, comm)?);
-    let given = || match is_in_place(data) {
+    let given = || match role.is_root && is_in_place(data) {
         true => block_place(result, received, rank),
         false => memory::elements_at(data, sent.0, sent.1),
     };
     let prepared = Prepared {
+        in_place: is_in_place(data),
         given: only(role.is_member, given)?,
         result: only(role.is_root, || all_blocks_place(result, received, size))?,
         operation: CollectiveOperation::Gather(role.root),
@@ -289,6 +286,7 @@ fn gather_v<N: Count>(
     let given = only(role.is_member, given)?;
     let blocks = role.is_root.then(|| packed(&result));
     let prepared = Prepared {
+        in_place: is_in_place(data),
         given,
         result,
         operation: CollectiveOperation::GatherV(blocks, role.root),
@@ -303,7 +301,7 @@ fn scatter<N: Count>(
     (from, comm): (c_int, Handle),
 ) -> Result<(), CallError> {
     let ((_, size), role) = (ranks(comm)?, role(from, comm)?);
-    let is_in_place = is_in_place(result);
+    let is_in_place = role.is_root && is_in_place(result);
     let target = || match is_in_place {
         true => memory::elements_at(data, sent.0, sent.1),
         false => memory::elements_at(result, received.0, received.1),
@@ -314,6 +312,7 @@ fn scatter<N: Count>(
         target.clear();
     }
     let prepared = Prepared {
+        in_place: is_in_place,
         given: only(role.is_root, || all_blocks_place(data, sent, size))?,
         result: target,
         operation: CollectiveOperation::Scatter(role.root, place, role.is_root),
@@ -344,6 +343,7 @@ fn scatter_v<N: Count>(
     }
     let blocks = role.is_root.then(|| packed(&given));
     let prepared = Prepared {
+        in_place: is_in_place,
         given,
         result: target,
         operation: CollectiveOperation::ScatterV(role.root, place, blocks),
@@ -363,6 +363,7 @@ fn allgather<N: Count>(
         false => memory::elements_at(data, sent.0, sent.1)?,
     };
     let prepared = Prepared {
+        in_place: is_in_place(data),
         given: vec![given],
         result: vec![all_blocks_place(result, received, size)?],
         operation: CollectiveOperation::Allgather,
@@ -384,6 +385,7 @@ fn allgather_v<N: Count>(
     };
     let operation = CollectiveOperation::AllgatherV(packed(&result));
     let prepared = Prepared {
+        in_place: is_in_place(data),
         given: vec![given],
         result,
         operation,
@@ -409,6 +411,7 @@ fn alltoall<N: Count>(
         ),
     };
     let prepared = Prepared {
+        in_place: is_in_place(data),
         given: vec![given],
         result: vec![target],
         operation,
@@ -430,6 +433,7 @@ fn alltoall_v<N: Count>(
     };
     let operation = CollectiveOperation::AlltoallV(packed(&given), packed(&result));
     let prepared = Prepared {
+        in_place: is_in_place(data),
         given,
         result,
         operation,
@@ -451,6 +455,7 @@ fn alltoall_w<N: Count>(
     };
     let operation = CollectiveOperation::AlltoallW(byte_blocks(&given, &result));
     let prepared = Prepared {
+        in_place: is_in_place(data),
         given,
         result,
         operation,
@@ -472,6 +477,7 @@ fn reduce_scatter_block(
     };
     let op = with_state(|state| state.op(op, datatype))?;
     let prepared = Prepared {
+        in_place: is_in_place(data),
         given: vec![all_blocks_place(given, (count, datatype), size)?],
         result: vec![memory::elements_at(result, count, datatype)?],
         operation: CollectiveOperation::ReduceScatterBlock(op),
@@ -486,11 +492,8 @@ fn reduce_scatter<N: Count>(
     (op, comm): (Handle, Handle),
 ) -> Result<(), CallError> {
     let (rank, size) = own_ranks(comm)?;
-    let data = if is_in_place(data) {
-        result.cast_const()
-    } else {
-        data
-    };
+    let in_place = is_in_place(data);
+    let data = if in_place { result.cast_const() } else { data };
     let mut parts = Vec::with_capacity(size);
     for rank in 0..size {
         let count = memory::load(counts.wrapping_add(rank), "recvcounts")?;
@@ -502,6 +505,7 @@ fn reduce_scatter<N: Count>(
     target.length = parts[rank].length;
     let op = with_state(|state| state.op(op, datatype))?;
     let prepared = Prepared {
+        in_place,
         given: vec![given],
         result: vec![target],
         operation: CollectiveOperation::ReduceScatter(packed(&parts), op),
@@ -545,6 +549,7 @@ fn neighbor_allgather<N: Count>(
 ) -> Result<(), CallError> {
     let graph = graph(comm)?;
     let prepared = Prepared {
+        in_place: false,
         given: vec![memory::elements_at(data, sent.0, sent.1)?],
         result: parts_of_neighbors(result, received, &graph)?,
         operation: CollectiveOperation::Neighbors(graph, Exchange::Allgather),
@@ -563,6 +568,7 @@ fn neighbor_allgather_v<N: Count>(
     let result = of_neighbors(result, &graph);
     let operation = CollectiveOperation::Neighbors(graph, Exchange::AllgatherV(packed(&result)));
     let prepared = Prepared {
+        in_place: false,
         given: vec![memory::elements_at(data, sent.0, sent.1)?],
         result,
         operation,
@@ -579,6 +585,7 @@ fn neighbor_alltoall<N: Count>(
     let graph = graph(comm)?;
     let given = all_blocks_place(data, sent, graph.destinations().len())?;
     let prepared = Prepared {
+        in_place: false,
         given: vec![given],
         result: parts_of_neighbors(result, received, &graph)?,
         operation: CollectiveOperation::Neighbors(graph, Exchange::Alltoall),
@@ -598,6 +605,7 @@ fn neighbor_alltoall_v<N: Count>(
     let result = of_neighbors(result, &graph);
     let exchange = Exchange::AlltoallV(packed(&given), packed(&result));
     let prepared = Prepared {
+        in_place: false,
         given,
         result,
         operation: CollectiveOperation::Neighbors(graph, exchange),
@@ -617,6 +625,7 @@ fn neighbor_alltoall_w<N: Count>(
     let result = of_neighbors(result, &graph);
     let exchange = Exchange::AlltoallW(byte_blocks(&given, &result));
     let prepared = Prepared {
+        in_place: false,
         given,
         result,
         operation: CollectiveOperation::Neighbors(graph, exchange),
@@ -650,6 +659,7 @@ macro_rules! collectives {
 collectives! {
     MPI_Barrier, MPI_Ibarrier, MPI_Barrier_init(; comm) |form| {
         let prepared = Prepared {
+            in_place: false,
             given: Vec::new(),
             result: Vec::new(),
             operation: CollectiveOperation::Barrier,

@@ -10,18 +10,28 @@ use std::slice;
 use mpi::prelude::*;
 
 use crate::arguments::{Count, natural};
-use crate::bridge::caller;
+use crate::bridge::{RankEnd, caller, current};
 use crate::datatypes::{DATATYPE_NULL, element as element_of};
 use crate::errors::CallError;
 use crate::handles::{ElementLayout, Target};
+use crate::loader::heap::{Heap, HeapError};
 use crate::state::Handle;
 use crate::state::requests::Status;
+
+/// `MPI_IN_PLACE`.
+const IN_PLACE: usize = 1;
+
+/// Returns true if an argument is `MPI_IN_PLACE`.
+pub(super) fn is_in_place(address: *const c_void) -> bool {
+    address as usize == IN_PLACE
+}
 
 /// Returns a copy of elements of the program, as a message.
 pub(super) fn message(comm: &Comm, place: Target) -> Buffer {
     match place.length {
         0 => comm.buffer(0),
         _ => {
+            check_block(place);
             let free = caller().free_buffers();
             let message = with_bytes(place, |bytes| match free.take_buffer(bytes) {
                 Some(message) => message,
@@ -41,6 +51,40 @@ pub(super) fn room(comm: &Comm, place: Target) -> Buffer {
 /// Returns a buffer for one message with elements of the program; the message provides the memory.
 pub(super) fn receive_buffer(place: Target) -> Buffer {
     Buffer::room(place.length as u64).with_element(place.element.numbers)
+}
+
+/// Ends the rank if a call reads or fills memory behind the end of a block of the heap, or of a
+/// freed block. The lengths of blocks are known under a model checker, for the addresses at which
+/// blocks begin.
+#[inline]
+fn check_block(place: Target) {
+    if let Some(heap) = Heap::from_address(place.address) {
+        check_block_of(heap, place);
+    }
+}
+
+#[cold]
+fn check_block_of(heap: Heap, place: Target) {
+    let size = place.element.size.max(1);
+    let last = (place.length.div_ceil(size)).saturating_sub(1);
+    let ends = [0, last].map(|number| {
+        let pieces = pieces(place, number).map(|(start, length)| start + length);
+        pieces.max().unwrap_or(place.address)
+    });
+    let [first, last] = ends;
+    let length = match place.element.is_contiguous() {
+        true => place.length,
+        false => first.max(last).saturating_sub(place.address),
+    };
+    let text = match heap.asked_length(place.address) {
+        Ok(asked) if length > asked => format!("{length} bytes at a block of {asked} bytes"),
+        Err(HeapError::Freed) => format!("{length} bytes at a block that was freed"),
+        _ => return,
+    };
+    if let Some(rank) = current() {
+        let text = format!("invalid buffer of the call{}: {text}", rank.call_line());
+        rank.finish(RankEnd::Failed(text));
+    }
 }
 
 /// Calls `f` with the data of elements of the program, one behind the other.
@@ -124,8 +168,8 @@ pub(super) fn elements_at(
         let first = element.segments.first();
         first.is_some_and(|first| first.offset != 0)
     };
-    if address.is_null() && length > 0 && !is_absolute() {
-        return Err(null_buffer(length));
+    if address as usize <= IN_PLACE && length > 0 && !is_absolute() {
+        return Err(not_a_buffer(address, length));
     }
     Ok(Target {
         address: address as usize,
@@ -141,8 +185,12 @@ fn too_many(count: usize, size: usize) -> CallError {
 }
 
 #[cold]
-fn null_buffer(length: usize) -> CallError {
-    let text = format!("invalid buffer: address 0 for {length} bytes");
+fn not_a_buffer(address: *const c_void, length: usize) -> CallError {
+    let name = match is_in_place(address) {
+        true => "MPI_IN_PLACE, which this call does not allow here,",
+        false => "address 0",
+    };
+    let text = format!("invalid buffer: {name} for {length} bytes");
     CallError::new("MPI_ERR_BUFFER", text)
 }
 
@@ -181,6 +229,10 @@ pub(super) fn store_bytes(target: Target, bytes: &[u8]) {
     if step == 0 || target.is_nowhere() {
         return;
     }
+    check_block(Target {
+        length: bytes.len(),
+        ..target
+    });
     let copy = |from: &[u8], to: usize| {
         // SAFETY: the program gave this place for all elements when it started the receive, and is
         // waiting in this call; the message is other memory than that of the program.

@@ -114,9 +114,9 @@ fn check_base(address: usize, bytes: usize) -> Result<(), CallError> {
         let text = format!("invalid base: address 0 for {bytes} bytes");
         return Err(CallError::new("MPI_ERR_BUFFER", text));
     }
-    match Heap::from_address(address).map(|heap| heap.usable(address)) {
-        Some(Ok(usable)) if usable < bytes => {
-            let text = format!("a window of {bytes} bytes at a block of at most {usable}");
+    match Heap::from_address(address).map(|heap| heap.asked_length(address)) {
+        Some(Ok(asked)) if asked < bytes => {
+            let text = format!("a window of {bytes} bytes at a block of {asked}");
             Err(CallError::new("MPI_ERR_SIZE", text))
         }
         _ => Ok(()),

@@ -51,7 +51,25 @@ struct Header {
     state: u32,
     class: u32,
     /// Bytes from the begin of the block.
-    distance: usize,
+    distance: u32,
+    /// Bytes at the end of the block that the program has not asked for.
+    rest: u32,
+}
+
+impl Header {
+    fn new(class: usize, distance: usize, bytes: usize) -> Self {
+        let small = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        Self {
+            state: ALLOCATED,
+            class: small(class),
+            distance: small(distance),
+            rest: small(length_of(class).saturating_sub(distance + bytes)),
+        }
+    }
+
+    const fn block_distance(self) -> usize {
+        self.distance as usize
+    }
 }
 
 /// Error of a program in the use of the heap.
@@ -144,16 +162,19 @@ impl Heap {
             if !self.has_block(found) || self.header(found).state != FREED {
                 return Err(HeapError::Corrupted);
             }
-            // SAFETY: the block is in the heap, and has room for a word after its header.
-            unsafe { (*control).free[class] = ptr::read((found + HEADER) as *const usize) };
+            let before = found + self.header(found).block_distance() - HEADER;
+            // SAFETY: the block is in the heap, and has room for a word after its header. A header
+            // at another distance must not be taken for one of this block.
+            unsafe {
+                (*control).free[class] = ptr::read((found + HEADER) as *const usize);
+                if before != found && self.has_block(before) {
+                    ptr::write(before as *mut u32, 0);
+                }
+            }
             found
         };
         let address = (block + HEADER).next_multiple_of(alignment.max(HEADER));
-        let header = Header {
-            state: ALLOCATED,
-            class: u32::try_from(class).unwrap_or_default(),
-            distance: address - block,
-        };
+        let header = Header::new(class, address - block, bytes);
         // SAFETY: the header is in the block.
         unsafe { ptr::write((address - HEADER) as *mut Header, header) };
         Ok(address)
@@ -174,8 +195,8 @@ impl Heap {
         let header = self.header(address - HEADER);
         let class = header.class as usize;
         let is_whole = class < CLASSES
-            && (HEADER..length_of(class)).contains(&header.distance)
-            && self.has_block(address.wrapping_sub(header.distance));
+            && (HEADER..length_of(class)).contains(&header.block_distance())
+            && self.has_block(address.wrapping_sub(header.block_distance()));
         match header.state {
             ALLOCATED if is_whole => Ok(header),
             FREED if is_whole => Err(HeapError::Freed),
@@ -186,13 +207,19 @@ impl Heap {
     /// Returns the number of bytes that a program may use at an address.
     pub(crate) fn usable(self, address: usize) -> Result<usize, HeapError> {
         let header = self.allocated(address)?;
-        Ok(length_of(header.class as usize) - header.distance)
+        Ok(length_of(header.class as usize) - header.block_distance())
+    }
+
+    /// Returns the number of bytes that a program has asked for at an address.
+    pub(crate) fn asked_length(self, address: usize) -> Result<usize, HeapError> {
+        let rest = self.allocated(address)?.rest as usize;
+        Ok(self.usable(address)?.saturating_sub(rest))
     }
 
     /// Frees memory.
     pub(crate) fn free(self, address: usize) -> Result<(), HeapError> {
         let header = self.allocated(address)?;
-        let block = address - header.distance;
+        let block = address - header.block_distance();
         let freed = Header {
             state: FREED,
             ..header
@@ -211,8 +238,11 @@ impl Heap {
 
     /// Changes the length of memory, which may move.
     pub(crate) fn reallocate(self, address: usize, bytes: usize) -> Result<usize, HeapError> {
-        let usable = self.usable(address)?;
+        let (usable, header) = (self.usable(address)?, self.allocated(address)?);
         if bytes <= usable && bytes >= usable / 2 {
+            let header = Header::new(header.class as usize, header.block_distance(), bytes);
+            // SAFETY: the header of a block that was found in the heap.
+            unsafe { ptr::write((address - HEADER) as *mut Header, header) };
             return Ok(address);
         }
         let new = self.allocate(bytes, HEADER)?;

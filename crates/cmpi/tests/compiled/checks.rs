@@ -1,6 +1,6 @@
 //! Mistakes of compiled programs that only `simrun check` looks for.
 
-use crate::support::{Folder, compiled_with, simrun};
+use crate::support::{Folder, compiled_with, ran, simrun};
 
 #[test]
 fn memory_belongs_to_an_operation_until_it_is_complete() {
@@ -17,7 +17,7 @@ fn memory_belongs_to_an_operation_until_it_is_complete() {
         ("get-twice", "this call fills memory that the operation at crates/cmpi/tests/programs/active.c:120 fills".to_owned()),
         ("own-fence", "bytes 4 to 7 of the window of rank 1".to_owned()),
         ("own-lock", "bytes 4 to 7 of the window of rank 1".to_owned()),
-        ("block", "a window of 400 bytes at a block of at most 16".to_owned()),
+        ("block", "a window of 400 bytes at a block of 16".to_owned()),
         ("fences", "is in the epoch between two fences, too".to_owned()),
         ("barriers", "calls nonblocking barrier at".to_owned()),
     ] {
@@ -39,6 +39,85 @@ fn right_uses_of_memory_are_no_findings() {
         let is_noted = found.stdout.contains("bytes of it may have no value");
         assert_eq!(is_noted, right.is_empty(), "{right}: {found:?}");
     }
+}
+
+/// Mistakes in `own-arguments.c` with a part of the finding; true if a plain run finds the mistake,
+/// too.
+const OWN_ARGUMENTS: &[(&str, &str, bool)] = &[
+    (
+        "gather",
+        "a block of 4 bytes and the receive arguments a block of 8 bytes",
+        true,
+    ),
+    (
+        "scatter",
+        "a block of 8 bytes and the receive arguments a block of 4 bytes",
+        true,
+    ),
+    (
+        "allgather",
+        "a block of 4 bytes and the receive arguments a block of 8 bytes",
+        true,
+    ),
+    (
+        "iallgather",
+        "a block of 4 bytes and the receive arguments a block of 8 bytes",
+        true,
+    ),
+    (
+        "alltoall",
+        "elements of i32 and the receive arguments elements of f32",
+        true,
+    ),
+    (
+        "gatherv",
+        "a block of 4 bytes and the receive arguments a block of 8 bytes",
+        true,
+    ),
+    (
+        "alltoallv",
+        "a block of 8 bytes and the receive arguments a block of 4 bytes",
+        true,
+    ),
+    (
+        "aliases",
+        "the send buffer and the receive buffer have memory in common",
+        true,
+    ),
+    (
+        "overlap",
+        "the send buffer and the receive buffer have memory in common",
+        true,
+    ),
+    ("twice", "receive blocks have memory in common", false),
+    (
+        "in-place",
+        "MPI_IN_PLACE, which this call does not allow here",
+        true,
+    ),
+    ("nowhere", "invalid buffer: address 0 for 4 bytes", true),
+    ("short", "24 bytes at a block of 20 bytes", false),
+    ("short-send", "24 bytes at a block of 20 bytes", false),
+    ("freed", "20 bytes at a block that was freed", false),
+];
+
+#[test]
+fn arguments_that_contradict_each_other_are_refused() {
+    let folder = Folder::new();
+    let source = "crates/cmpi/tests/programs/own-arguments.c";
+    let program = compiled_with(&folder, "-g", source);
+    for (mistake, expected, is_plain) in OWN_ARGUMENTS {
+        let found = simrun(&program, &format!("check -n 2 -- {mistake}"));
+        let is_named = found.stdout.contains(expected);
+        assert!(found.status == 1 && is_named, "{mistake}: {found:?}");
+        if *is_plain {
+            let found = ran(&program, "-n 2", mistake);
+            let is_named = found.stderr.contains(expected);
+            assert!(found.status == 1 && is_named, "{mistake}: {found:?}");
+        }
+    }
+    simrun(&program, "check -n 2").exits_with(0);
+    ran(&program, "-n 2", "").exits_with(0);
 }
 
 #[test]

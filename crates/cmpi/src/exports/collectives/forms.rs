@@ -72,6 +72,8 @@ type GroupCall<'a> = CollectiveCall<'a, Option<Buffer>>;
 
 /// An operation, the places of the contribution and the places of the result.
 pub(super) struct Prepared {
+    /// True if the call has `MPI_IN_PLACE` for a buffer, so that the other buffer is for both.
+    pub(super) in_place: bool,
     pub(super) given: Vec<Target>,
     pub(super) result: Vec<Target>,
     pub(super) operation: CollectiveOperation,
@@ -232,6 +234,7 @@ fn room(result: &[Target]) -> u64 {
 
 /// Performs or begins an operation.
 pub(super) fn perform(form: Form, comm: Handle, prepared: Prepared) -> Result<(), CallError> {
+    prepared.compare_arguments(comm)?;
     let (is_persistent, request) = match form {
         Form::Waiting => return run_collective(comm, prepared),
         Form::Started(request) => (false, request),
@@ -241,6 +244,7 @@ pub(super) fn perform(form: Form, comm: Handle, prepared: Prepared) -> Result<()
         given,
         result,
         operation,
+        ..
     } = prepared;
     if !is_persistent {
         active::compare(&given, &result)?;
@@ -284,6 +288,7 @@ fn run_collective(handle: Handle, prepared: Prepared) -> Result<(), CallError> {
             given,
             result,
             operation,
+            ..
         } = prepared;
         let comm = state.comm(handle)?;
         let (mut message, mut own) = (

@@ -17,14 +17,31 @@ impl AccumulateOp {
         (number < Self::COUNT).then_some(Self(number))
     }
 
+    /// Number of operations on integers, which come first, and on one type of integers.
+    const OF_INTEGERS: u8 = 128;
+    const OF_ONE_INTEGER: u8 = 16;
+    /// Number of operations on one type of floating-point numbers.
+    const OF_ONE_FLOAT: u8 = 10;
+    /// Number of operations on one type that are neither `MPI_REPLACE` nor `MPI_NO_OP`.
+    const REDUCTIONS: [u8; 2] = [12, 6];
+
     /// Returns true if the order of two such operations does not matter: the operations on integers
     /// but `MPI_REPLACE` and `MPI_NO_OP`.
     #[must_use]
     pub const fn is_commutative(self) -> bool {
-        const OF_INTEGERS: u8 = 128;
-        const OF_ONE_TYPE: u8 = 16;
-        const COMMUTING: u8 = 12;
-        self.0 < OF_INTEGERS && self.0 % OF_ONE_TYPE < COMMUTING
+        let [reductions, _] = Self::REDUCTIONS;
+        self.0 < Self::OF_INTEGERS && self.0 % Self::OF_ONE_INTEGER < reductions
+    }
+
+    /// Returns true for `MPI_NO_OP`, which only reads: each second one behind the reductions.
+    #[must_use]
+    pub const fn is_no_op(self) -> bool {
+        let [of_integer, of_float] = Self::REDUCTIONS;
+        let (place, reductions) = match self.0.checked_sub(Self::OF_INTEGERS) {
+            None => (self.0 % Self::OF_ONE_INTEGER, of_integer),
+            Some(float) => (float % Self::OF_ONE_FLOAT, of_float),
+        };
+        place >= reductions && place % 2 == 1
     }
 
     /// Returns the number of the operation.

@@ -78,6 +78,7 @@ mod tests {
             assert_eq!(code.number(), number, "{op:?}");
             assert_eq!(AccumulateOp::from_number(number.into()), Some(code));
             assert_eq!(op_from_code(code).name(), op.name());
+            assert_eq!(code.is_no_op(), op.name() == Op::no_op::<u8>().name());
         }
         let end = u32::try_from(OPERATIONS.len()).unwrap();
         assert_eq!(AccumulateOp::from_number(end), None);

@@ -273,6 +273,8 @@ pub struct QueueHead {
     /// The step in which the arrival entered the queue; [`QueueHead::BEFORE`] if it entered before
     /// the first step. See [`Kernel::current_step`].
     pub cause: u32,
+    /// True if the arrival was not possible before a change of memory of the actor.
+    pub is_awaited: bool,
 }
 
 impl QueueHead {

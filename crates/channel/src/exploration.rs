@@ -25,7 +25,7 @@ use std::ops::Range;
 
 use observe::SourceLocation;
 
-use crate::{Envelope, NotedOperation};
+use crate::{Envelope, NotedOperation, Token};
 
 /// The context bit of collective operations; this bit lies after the bits of the communicator.
 pub const COLLECTIVE: u32 = 1;
@@ -170,6 +170,9 @@ pub enum ExplorationFact<'a> {
     WaitDeferred,
     /// The next packet leaves because of these arrivals, too.
     FurtherCauses(&'a [u32]),
+    /// This operation repeats the latest read of the rank of a window. The packet of the operation
+    /// arrives after a change of the memory.
+    ReadRepeated(Token),
     /// The program reads the time, which stands still.
     ClockRead(SourceLocation),
     /// A text for the user that is no error.

@@ -266,6 +266,19 @@ pub struct Waiting {
     pub ranks: Vec<u32>,
 }
 
+/// A read of a window with the result.
+#[derive(Clone, Debug)]
+pub struct WindowRead {
+    /// The rank with the memory.
+    pub target: u32,
+    /// The context of the window.
+    pub window: u32,
+    /// The first byte in the window.
+    pub offset: u64,
+    /// The bytes that were read.
+    pub result: Buffer,
+}
+
 /// The protocols of a rank; the device of the rank drives them.
 pub trait RankProtocols {
     /// Handles `first`, and then the events of the channel, while the rank is parked. Returns true
@@ -280,6 +293,12 @@ pub trait RankProtocols {
     /// Returns true if the rank waits only because a model checker has picked an answer that
     /// another run gets, too.
     fn is_covered(&self) -> bool;
+
+    /// Returns the read of a window that the rank repeats without end, under a model checker.
+    fn endless_read(&self) -> Option<WindowRead>;
+
+    /// Returns true if a read of a window of this rank has the same result now.
+    fn has_result(&self, read: &WindowRead) -> bool;
 
     /// Returns the operations that the rank left unfinished, in words.
     fn leftovers(&self) -> Vec<String>;

@@ -85,6 +85,7 @@ impl ArrivalQueues for Noting {
             from: ActorId::from_number(1),
             place: delivered + 1,
             cause: QueueHead::BEFORE,
+            is_awaited: false,
         })
     }
 

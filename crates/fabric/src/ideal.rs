@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use channel::{
     Buffer, ChannelEvent, Envelope, Interest, Packet, PacketHeader, RankProtocols, RmaCall,
-    SendCause, Settings, Token, is_of_collectives,
+    SendCause, Settings, Token, WindowRead, is_of_collectives,
 };
 use sim_core::{
     AccessClass, AccessEffect, ActorBranches, ActorId, ArrivalQueues, Blocked, Branch, Device,
@@ -39,6 +39,7 @@ use crate::flow::{begins, message};
 use crate::knowledge::{CausalityTracker, RankCauses};
 use crate::lanes::{OrderClass, TopicTable, queue_name};
 use crate::ranks::{Ranks, SimulatedDevice, SpecialDevice, actor};
+use crate::repeated_reads::ArrivingRead;
 use crate::sleeps::Sleeps;
 
 /// Key of a queue of packets.
@@ -306,10 +307,58 @@ impl IdealFabric {
         })
     }
 
+    /// Returns true if a read of a window has another result now.
+    fn has_changed(&self, read: &WindowRead) -> bool {
+        let protocols = self.protocols.borrow();
+        let target = protocols.get(read.target as usize).and_then(Weak::upgrade);
+        target.is_some_and(|target| !target.has_result(read))
+    }
+
+    /// Returns true if the repetition of a read may arrive; `None` for another packet.
+    fn may_arrive(&self, source: u32, packet: &Packet) -> Option<bool> {
+        let read = read_of_packet(source, packet)?;
+        let reads = &self.knowledge.repeated_reads;
+        reads.may_arrive(read, |read| self.has_changed(read))
+    }
+
+    /// A step with this access of a rank begins.
+    fn begin_step(&self, kernel: &Kernel, access: Option<(u32, AccessClass)>) {
+        let before = kernel.current_step().wrapping_sub(1);
+        let reads = &self.knowledge.repeated_reads;
+        reads.begin_step(before, access, |read| self.has_changed(read));
+    }
+
+    /// A packet arrives. Returns the step that the arrival needs because of a change of memory.
+    fn begin_arrival(&self, kernel: &Kernel, key: QueueKey, packet: &Packet) -> Option<u32> {
+        let class = access_class(packet);
+        self.begin_step(kernel, class.map(|class| (key.destination, class)));
+        let read = read_of_packet(key.source, packet)?;
+        self.knowledge.repeated_reads.begin_read(read, class)
+    }
+
     fn grant_look(&self, rank: u32) {
         if let Some(look) = self.looks.get(rank as usize) {
             look.set(PollState::Granted);
         }
+    }
+}
+
+/// Returns the read of contiguous bytes of a window that a packet of a rank is.
+const fn read_of_packet(rank: u32, packet: &Packet) -> Option<ArrivingRead> {
+    match packet.header {
+        PacketHeader::Rma {
+            call: RmaCall::Get | RmaCall::GetAccumulate(_) | RmaCall::CompareAndSwap,
+            window,
+            operation,
+            offset,
+            ..
+        } => Some(ArrivingRead {
+            rank,
+            operation,
+            window,
+            offset,
+        }),
+        _ => None,
     }
 }
 
@@ -330,6 +379,8 @@ fn access_class(packet: &Packet) -> Option<AccessClass> {
         RmaCall::Get => (AccessEffect::Read, length),
         RmaCall::Put => (AccessEffect::Write, data),
         RmaCall::Accumulate(op) if op.is_commutative() => (AccessEffect::Update(op.number()), data),
+        // Two reads commute.
+        RmaCall::GetAccumulate(op) if op.is_no_op() => (AccessEffect::Update(op.number()), data),
         RmaCall::Accumulate(_) | RmaCall::GetAccumulate(_) => (AccessEffect::Exchange, data),
         RmaCall::CompareAndSwap => (AccessEffect::Exchange, data / 2),
         RmaCall::Lock { exclusive: true } => (AccessEffect::ExclusiveLock, 0),
@@ -373,19 +424,29 @@ impl ArrivalQueues for IdealFabric {
         let record = queues.all.get(queue as usize)?;
         let first = record.packets.front()?;
         let key = record.key?;
+        let may_arrive = self.may_arrive(key.source, &first.packet);
+        if may_arrive == Some(false) {
+            return None;
+        }
         Some(QueueHead {
             to: actor(key.destination),
             from: actor(key.source),
             place: record.delivered + 1,
             access: access_class(&first.packet),
             cause: first.cause,
+            is_awaited: may_arrive.is_some(),
         })
     }
 
     fn first_queue(&self) -> Option<u32> {
         let queues = self.queues.borrow();
         let mut used = queues.used.iter().copied();
-        used.find(|&queue| !queues.all[queue as usize].packets.is_empty())
+        used.find(|&queue| {
+            let record = &queues.all[queue as usize];
+            (record.key.zip(record.packets.front())).is_some_and(|(key, first)| {
+                self.may_arrive(key.source, &first.packet) != Some(false)
+            })
+        })
     }
 
     fn deliver_head(&self, kernel: &mut Kernel, queue: u32, causes: Option<&mut Vec<u32>>) {
@@ -402,10 +463,12 @@ impl ArrivalQueues for IdealFabric {
             send,
             ..
         } = waiting;
+        let change = self.begin_arrival(kernel, key, &packet);
         if let Some(causes) = causes {
             self.knowledge
                 .causes(key.source, send_cause, record.known, causes);
             causes.extend_from_slice(&also);
+            causes.extend(change);
         }
         record.delivered += 1;
         record.known = record.known.max(send_cause.known);
@@ -493,6 +556,7 @@ impl ActorBranches for IdealFabric {
         number: u32,
     ) -> Result<(), String> {
         let rank = stopped.number() - 1;
+        self.begin_step(kernel, None);
         match number {
             LOOK => self.grant_look(rank),
             _ => {
@@ -521,8 +585,12 @@ impl RunFindings for IdealFabric {
 
     fn is_covered(&self) -> bool {
         let protocols = self.protocols.borrow();
-        let mut protocols = protocols.iter().filter_map(Weak::upgrade);
-        protocols.any(|rank| rank.is_covered())
+        let mut ranks = protocols.iter().filter_map(Weak::upgrade);
+        ranks.any(|rank| {
+            // The loop continues with the new result in another run.
+            let read = rank.endless_read();
+            read.is_some_and(|read| self.has_changed(&read)) || rank.is_covered()
+        })
     }
 
     fn leftovers(&self) -> Vec<String> {
@@ -632,6 +700,15 @@ impl SimulatedDevice for IdealFabric {
 
     fn post_packet(&self, rank: u32, peer: u32, packet: Packet) {
         self.sleeps.reset_count();
+        if let PacketHeader::Rma {
+            call: RmaCall::Result,
+            operation,
+            ..
+        } = packet.header
+        {
+            let reads = &self.knowledge.repeated_reads;
+            reads.note_result(rank, (peer, operation), &packet.payload);
+        }
         let mut queues = self.queues.borrow_mut();
         let number = queues.find_or_open((rank, peer), &packet, &self.numbers);
         let notify = packet.notify;

@@ -19,6 +19,7 @@ use crate::deliveries::Deliveries;
 use crate::operations::RankNotes;
 use crate::optional_waits;
 use crate::ranks::actor;
+use crate::repeated_reads::RepeatedReads;
 
 /// One rank.
 #[derive(Debug, Default)]
@@ -64,6 +65,7 @@ pub(crate) struct CausalityTracker {
     /// Fingerprint of the last payload sent, where runs are compared.
     contents: Cell<u64>,
     pub(crate) deliveries: Deliveries,
+    pub(crate) repeated_reads: RepeatedReads,
 }
 
 impl CausalityTracker {
@@ -76,6 +78,7 @@ impl CausalityTracker {
             call: Cell::new(None),
             contents: Cell::new(0),
             deliveries: Deliveries::default(),
+            repeated_reads: RepeatedReads::default(),
         })
     }
 
@@ -91,6 +94,7 @@ impl CausalityTracker {
             known.delivered.get_mut().clear();
         }
         self.deliveries.clear();
+        self.repeated_reads.clear_reads();
         self.port = port;
     }
 
@@ -319,6 +323,9 @@ impl RunNotes for RankCauses {
             F::WaitDeferred => own.deferred.set(true),
             F::FurtherCauses(arrivals) => {
                 own.also.replace(arrivals.to_vec());
+            }
+            F::ReadRepeated(operation) => {
+                self.all.repeated_reads.repeat_read(self.rank, operation);
             }
             F::ClockRead(location) => self
                 .all

@@ -20,6 +20,7 @@ mod loggops;
 mod operations;
 mod optional_waits;
 mod ranks;
+mod repeated_reads;
 mod slab;
 mod sleeps;
 mod verbs;

@@ -17,4 +17,5 @@ mod noise;
 mod operand_orders;
 mod random_ranks;
 mod ready_sends;
+mod repeated_reads;
 mod rma;

@@ -13,5 +13,6 @@ mod limits;
 mod openmp;
 mod process;
 mod programs;
+mod spins;
 mod support;
 mod verdicts;

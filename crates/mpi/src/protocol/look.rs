@@ -16,6 +16,21 @@
 //! * A loop that has got [`LOOKS_MAX`] answers *no* since the latest event is a loop without end:
 //!   the rank stays there. Its behaviour after *yes* is explored in the branches before.
 //!
+//! The repetition of a read of a window is a question: does the read get another result than the
+//! same read before? A rank repeats a read if the rank has only completed accesses since, and the
+//! read has not changed the memory.
+//! * *No* is right at any time: the repetition follows the former read at once. No packet is sent.
+//! * *Yes* is a read that arrives when the memory has changed (`repeated_reads.rs` of the package
+//!   `fabric`). If the former content is back then, the rank stays: *no* covers this run, because a
+//!   read without effect can as well come earlier.
+//!
+//! So no run is lost but by the bounds: the former read counts as the first *no*, and a loop
+//! without end has [`REPETITIONS_MAX`] answers *no*. Such a rank is stuck if the memory has the
+//! content at the end of the run, too.
+//!
+//! *Not bounded*: loops with two different reads or with another call in each round, such as a lock
+//! of the window, and reads of the own window by [`crate::Window::read`].
+//!
 //! The cancellation of a receive that no message has matched is a question, too, and never
 //! repeated: *no* means that the receive is gone, *yes* that a message will match the receive. The
 //! cancel decides, and not the completion, because a message that arrives between the two goes to
@@ -45,6 +60,8 @@ use crate::{Pattern, Request};
 pub(crate) const NOS_MAX: u32 = 2;
 /// Answers *no* after which a loop is one without end.
 const LOOKS_MAX: u32 = 1000;
+/// The same for repetitions of a read of a window, which cost ten times as much. \[choice\]
+const REPETITIONS_MAX: u32 = 100;
 /// Readings of the clock at one place without an operation of the rank in between, after which the
 /// clock goes forward: more than rounds of questions before all answers are *no*. \[choice\]
 const READS_MAX: u32 = 10;
@@ -67,6 +84,8 @@ pub(crate) enum Question {
     Partition(Token, usize),
     /// Will a message meet a receive that is cancelled?
     Cancel(Token),
+    /// Will the read of a window with this number get another answer than the same read before?
+    Read(u64),
 }
 
 impl Question {
@@ -86,6 +105,23 @@ impl Question {
         matches!(self, Self::Cancel(_))
     }
 
+    /// Returns the number of answers *no* in a row at the beginning of a loop. The first result of
+    /// a read counts as one.
+    pub(crate) const fn nos_max(&self) -> u32 {
+        match self {
+            Self::Read(_) => NOS_MAX - 1,
+            _ => NOS_MAX,
+        }
+    }
+
+    /// Returns the number of answers *no* after which a loop is one without end.
+    const fn looks_max(&self) -> u32 {
+        match self {
+            Self::Read(_) => REPETITIONS_MAX,
+            _ => LOOKS_MAX,
+        }
+    }
+
     /// A number that differs for different questions and places, as far as 64 bits allow.
     pub(crate) fn number_at(&self, location: SourceLocation) -> u64 {
         let question = match self {
@@ -101,6 +137,7 @@ impl Question {
             }
             Self::Partition(token, partition) => mix(mix(4, (*token).into()), *partition as u64),
             Self::Cancel(token) => mix(3, (*token).into()),
+            Self::Read(number) => mix(5, *number),
         };
         mix(question, location.location_key() as u64)
     }
@@ -156,6 +193,8 @@ pub(crate) struct LookWindow {
     is_covered: bool,
     /// Places of readings of the clock since the latest *yes*, and their numbers.
     reads: Vec<(SourceLocation, u32)>,
+    /// The read of a window with which the questions began: the place, the read, the operation.
+    access: Option<(SourceLocation, Question, Token)>,
 }
 
 impl LookWindow {
@@ -190,14 +229,55 @@ impl LookWindow {
         doubled.map_or(0.0, |doubled| STEP_MIN * (1_u64 << doubled) as f64)
     }
 
+    /// Notes a read of a window with a new result: other questions are asked anew.
+    pub(crate) fn begin_read(
+        &mut self,
+        begun: u64,
+        (location, question): (SourceLocation, Question),
+        token: Token,
+    ) {
+        *self = Self {
+            begun,
+            events: self.events,
+            access: Some((location, question, token)),
+            ..Self::default()
+        };
+    }
+
+    /// Returns true if the rank has begun no operation since a read of a window.
+    pub(crate) const fn follows_read(&self, begun: u64) -> bool {
+        self.begun == begun && self.access.is_some()
+    }
+
+    /// Returns true if this question is about a repetition of the latest read of a window.
+    pub(crate) fn repeats_read(&self, begun: u64, at: (SourceLocation, Question)) -> bool {
+        let latest = self.access.filter(|_| self.begun == begun);
+        latest.is_some_and(|(location, question, _)| (location, question) == at)
+    }
+
+    /// Notes the operation of a repetition of the latest read of a window.
+    pub(crate) fn note_repetition(&mut self, token: Token) {
+        if let Some((.., latest)) = &mut self.access {
+            *latest = token;
+        }
+    }
+
+    /// Returns true if an operation is the latest read of a window.
+    pub(crate) fn is_read(&self, operation: Token) -> bool {
+        self.access.is_some_and(|(.., token)| token == operation)
+    }
+
     /// Returns the answers that the rank may get for a question, after this many operations.
     pub(crate) fn allowed(&mut self, begun: u64, at: (SourceLocation, Question)) -> Allowed {
         self.begin_window(begun);
         match (self.only_no, self.nos(at)) {
-            (Some(count), _) if count < LOOKS_MAX => Allowed::No,
-            (Some(_), _) => Allowed::Nothing,
+            (Some(count), _) if count < at.1.looks_max() => Allowed::No,
+            (Some(_), _) => {
+                self.only_no = Some(LOOKS_MAX);
+                Allowed::Nothing
+            }
             (None, Some(_)) if self.has_yes => Allowed::No,
-            (None, Some(nos)) if nos >= NOS_MAX => Allowed::Last,
+            (None, Some(nos)) if nos >= at.1.nos_max() => Allowed::Last,
             _ => Allowed::Any,
         }
     }

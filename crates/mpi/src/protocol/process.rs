@@ -15,7 +15,7 @@ use std::task::{Context, Poll};
 use crate::api::attributes::{AllProperties, ErrorHandler};
 use crate::api::communicators::Contexts;
 use crate::api::modes::AttachedBuffer;
-use crate::channel::{Channel, ChannelEvent, Interest, RankProtocols, Token, Waiting};
+use crate::channel::{Channel, ChannelEvent, Interest, RankProtocols, Token, Waiting, WindowRead};
 use crate::exploration;
 use crate::exploration::{CausalityHooks, ExplorationFact, choose};
 use crate::matching::UnexpectedMessage;
@@ -27,6 +27,7 @@ use crate::{Buffer, CallComparison, CallLog, Comm, ConnectionMode, Error, Patter
 
 mod explored;
 mod questions;
+pub(crate) mod repetition;
 
 pub(crate) use questions::{AwaitedYes, PickedAnswer};
 
@@ -699,6 +700,14 @@ impl RankProtocols for Process {
 
     fn is_covered(&self) -> bool {
         Self::is_covered(self)
+    }
+
+    fn endless_read(&self) -> Option<WindowRead> {
+        repetition::endless_read(self)
+    }
+
+    fn has_result(&self, read: &WindowRead) -> bool {
+        repetition::has_result(self, read)
     }
 
     fn leftovers(&self) -> Vec<String> {

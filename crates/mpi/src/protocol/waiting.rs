@@ -39,6 +39,9 @@ pub(crate) enum Waits {
     Iprobe(Pattern),
     /// The memory of a window in its present state, in a call of this name.
     Memory(&'static str),
+    /// Another result of a read of the window of this rank by a call of this name, by reading again
+    /// and again.
+    Read(&'static str, u32),
     /// The sends that were still in progress when the program returned.
     Finalize,
 }
@@ -59,6 +62,7 @@ impl Waits {
                 | Self::Probe(_)
                 | Self::Iprobe(_)
                 | Self::Memory(_)
+                | Self::Read(..)
                 | Self::Finalize => true,
             }
     }
@@ -107,6 +111,7 @@ impl Waits {
             | Self::Tests(_)
             | Self::Iprobe(_)
             | Self::Memory(_)
+            | Self::Read(..)
             | Self::Finalize => false,
         };
         // With limits, the end of a packet lets others leave; that of a send lets a collective
@@ -255,6 +260,10 @@ fn describe_wait(engine: &ProtocolEngine, waits: Waits, location: SourceLocation
             (_, location, ranks) => (name.to_owned(), location, ranks),
         },
         Waits::Call(name) | Waits::Memory(name) => (name.to_owned(), location, Vec::new()),
+        Waits::Read(name, target) => {
+            let text = format!("polling: {name} of a window at rank {target}");
+            (text, location, Vec::new())
+        }
         Waits::Test(token) => {
             let (text, location, ranks) = describe_one(token);
             (format!("polling: test of {text}"), location, ranks)

@@ -13,9 +13,22 @@ use std::future::Future;
 
 use super::accumulate::code_of;
 use super::error::WindowError;
-use super::{RemoteWindow, RmaCall, Segment, TargetPlace, Window, bounds};
-use crate::protocol::engine::{AccessCall, WindowCalls};
+use super::{RemoteWindow, RmaCall, Segment, SyncMode, TargetPlace, Window, bounds};
+use crate::channel::Token;
+use crate::exploration::is_explored;
+use crate::protocol::engine::{AccessCall, ProtocolEngine, WindowCalls};
+use crate::protocol::look::{Answers, Question, mix};
+use crate::protocol::process::{PickedAnswer, repetition};
+use crate::protocol::waiting::Waits;
 use crate::{Buffer, Error, Op, PROC_NULL, Request, Result, Scalar};
+
+/// A read that may repeat the read before.
+enum Repetition {
+    /// The operation of a read with the same result.
+    Over(Token),
+    /// The read begins; the result that the read must not have.
+    Begins(Option<Buffer>),
+}
 
 /// Arguments of an access.
 struct Arguments {
@@ -69,6 +82,15 @@ impl Arguments {
         };
         self.element = element;
         Ok(self)
+    }
+
+    /// Returns a number that differs for different reads, as far as 64 bits allow.
+    fn read_number(&self, context: u32, peer: u32, offset: u64) -> u64 {
+        let call = u64::from(self.call.frame_code());
+        let words = [context.into(), peer.into(), call, offset, self.length];
+        let given = self.payload.bytes().unwrap_or_default().iter();
+        let given = given.map(|&byte| u64::from(byte));
+        words.into_iter().chain(given).fold(0, mix)
     }
 
     /// Returns the arguments with the data that are combined with the memory that is read.
@@ -141,6 +163,20 @@ impl Window {
         let peer = self.comm().peer(target)?;
         let mode = self.epochs().borrow().mode(self.number(), target)?;
         let (offset, places) = self.target_places(&arguments)?;
+        let is_repeatable = arguments.call.is_answered()
+            && mode == SyncMode::Lock
+            && places.is_empty()
+            && is_explored(process.channel());
+        let number = arguments.read_number(self.comm().context(), peer, offset);
+        let at = is_repeatable.then_some((location, Question::Read(number)));
+        let begun = process.begun();
+        let before = match at {
+            None => None,
+            Some(at) => match ask_repetition(self, (arguments.name, peer), at).await {
+                Repetition::Over(token) => return Ok(Request::new(self.comm(), token)),
+                Repetition::Begins(before) => before,
+            },
+        };
         self.lock_first(target, location).await?;
         process.wait_until_idle(arguments.name, location).await;
         let fences = {
@@ -165,19 +201,21 @@ impl Window {
             element: arguments.element,
             mode,
             fences,
+            before,
             location,
         };
-        Ok(Request::new(
-            self.comm(),
-            process.with_engine(|engine, channel| {
-                let mut calls = WindowCalls::new(engine, channel, access.context);
-                if access.call.is_answered() {
-                    calls.read_remote(access)
-                } else {
-                    calls.write_remote(access)
-                }
-            }),
-        ))
+        let token = process.with_engine(|engine, channel| {
+            let mut calls = WindowCalls::new(engine, channel, access.context);
+            match access.call.is_answered() {
+                true if is_repeatable => calls.read_repeatedly(access),
+                true => calls.read_remote(access),
+                false => calls.write_remote(access),
+            }
+        });
+        if let Some(at) = at {
+            repetition::note_read(process, begun, at, (token, true));
+        }
+        Ok(Request::new(self.comm(), token))
     }
 
     async fn write_now(
@@ -386,6 +424,34 @@ impl Window {
         };
         self.read_now(arguments, SourceLocation::caller())
     }
+}
+
+/// Asks whether a read has the result of the read that this read repeats.
+async fn ask_repetition(
+    window: &Window,
+    (name, peer): (&'static str, u32),
+    at: (SourceLocation, Question),
+) -> Repetition {
+    let (location, question) = at;
+    let (process, context) = (window.comm().process(), window.comm().context());
+    let Some(result) = repetition::known_result(process, at) else {
+        return Repetition::Begins(None);
+    };
+    let begun = process.begun();
+    let answers = |_: &ProtocolEngine| Answers {
+        yes: 1,
+        ..Answers::default()
+    };
+    let waits = Waits::Read(name, peer);
+    let asked = process.ask_question(question, waits, location, answers);
+    if !matches!(asked.await, PickedAnswer::No) {
+        return Repetition::Begins(Some(result));
+    }
+    let token = process.with_engine(|engine, channel| {
+        WindowCalls::new(engine, channel, context).repeat_read(peer, result, location)
+    });
+    repetition::note_read(process, begun, at, (token, false));
+    Repetition::Over(token)
 }
 
 fn combined(

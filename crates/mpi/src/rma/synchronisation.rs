@@ -20,6 +20,7 @@ use crate::api::communicators::{Exchange, SharedCall};
 use crate::channel::Token;
 use crate::collectives::barrier_in;
 use crate::protocol::engine::{ProtocolEngine, WindowCalls, waits_least};
+use crate::protocol::process::repetition::{begun_with_read, restore_begun};
 use crate::protocol::process::{Call, Process};
 use crate::protocol::waiting::Waits;
 use crate::{CommunicatorManagement, Error, Group, PROC_NULL, Request, Result};
@@ -275,9 +276,7 @@ impl Window {
             if !touched {
                 return Ok(());
             }
-            self.request_sync("flush", (vec![rank], RmaCall::Flush), location)
-                .await
-                .map(drop)
+            flush_ranks(self, "flush", vec![rank], location).await
         }
     }
 
@@ -295,9 +294,7 @@ impl Window {
                 return Ok(());
             }
             let targets = touched.into_iter().collect();
-            self.request_sync("flush_all", (targets, RmaCall::Flush), location)
-                .await
-                .map(drop)
+            flush_ranks(self, "flush_all", targets, location).await
         }
     }
 
@@ -317,7 +314,9 @@ impl Window {
                 (window.is_none_or(|window| window.has_sent_puts())).then_some(())
             };
             let process = self.comm().process();
+            let begun = begun_with_read(process);
             Call::new(process, location, Waits::Call("flush_local"), left).await;
+            restore_begun(process, begun);
             Ok(())
         }
     }
@@ -477,4 +476,21 @@ impl Window {
         }
         self.check_conflict()
     }
+}
+
+/// Waits until all accesses of this rank to some targets are done. A loop that reads the window
+/// flushes the reads.
+async fn flush_ranks(
+    window: &Window,
+    name: &'static str,
+    targets: Vec<usize>,
+    location: SourceLocation,
+) -> Result<()> {
+    let process = window.comm().process();
+    let begun = begun_with_read(process);
+    window
+        .request_sync(name, (targets, RmaCall::Flush), location)
+        .await?;
+    restore_begun(process, begun);
+    Ok(())
 }

@@ -47,7 +47,11 @@ impl Stepper {
             footprint: footprint_of(head),
             answer: 0,
             alternatives: 1,
-            effects: 0,
+            effects: if head.is_awaited {
+                Executed::AWAITED
+            } else {
+                0
+            },
             cause: head.cause,
         };
         if IS_NEW {

@@ -56,7 +56,10 @@ impl RankObserver {
                 _ => "send",
             },
             Waits::Operation(_) => "wait",
-            Waits::Named(name, _) | Waits::Call(name) | Waits::Memory(name) => name,
+            Waits::Named(name, _)
+            | Waits::Call(name)
+            | Waits::Memory(name)
+            | Waits::Read(name, _) => name,
             Waits::All => "waitall",
             Waits::Any => "waitany",
             Waits::Several(name) | Waits::Tests(name) => name,

@@ -17,6 +17,7 @@
 //! *Not decided here*: which calls are allowed when; see `rma/epochs.rs`.
 
 mod gates;
+mod latest_read;
 mod target;
 
 use observe::SourceLocation;
@@ -27,7 +28,7 @@ use super::observation::post_event;
 use super::{
     OperationRecord, OperationState, OutboundSend, ProtocolEngine, RequestTable, Role, Status,
 };
-use crate::channel::{Channel, Packet, PacketHeader, Token};
+use crate::channel::{Channel, Packet, PacketHeader, Token, WindowRead};
 use crate::exploration::{ExplorationFact, note_bound, note_fact};
 use crate::protocol::flow_control::{MessageType, OutboundMessage};
 use crate::rma::{
@@ -36,6 +37,7 @@ use crate::rma::{
 use crate::{Buffer, Envelope};
 pub(crate) use gates::waits_least;
 use gates::{GRANTED, GateKey, TargetGate, TargetRequest};
+use latest_read::LatestRead;
 use target::{LockRequest, WindowLock};
 
 /// A call that waits for other ranks.
@@ -105,6 +107,8 @@ pub(crate) struct AccessCall {
     pub(crate) mode: SyncMode,
     /// Number of fences that the program has passed.
     pub(crate) fences: u32,
+    /// The result that a read must not have, because the read repeats another.
+    pub(crate) before: Option<Buffer>,
     pub(crate) location: SourceLocation,
 }
 
@@ -115,6 +119,16 @@ impl AccessCall {
             self.call,
             RmaCall::Accumulate(_) | RmaCall::GetAccumulate(_) | RmaCall::CompareAndSwap
         )
+    }
+
+    /// Returns the access as a read with a result.
+    const fn window_read(&self, result: Buffer) -> WindowRead {
+        WindowRead {
+            target: self.peer,
+            window: self.context,
+            offset: self.offset,
+            result,
+        }
     }
 
     const fn gate_key(&self) -> GateKey {
@@ -204,6 +218,9 @@ struct OpenWindows {
     open: BTreeMap<u32, ExposedWindow>,
     /// Number of windows that the rank has made.
     made: u32,
+    /// Under a model checker: the reads under a lock that wait for another result than before, and
+    /// the latest read.
+    reads: Vec<LatestRead>,
 }
 
 /// Returns the parts of a message of `length` bytes for packets with at most `most` bytes and whole
@@ -522,7 +539,29 @@ impl<'a> WindowCalls<'a> {
         token
     }
 
+    /// Starts a read that a loop may repeat.
+    pub(crate) fn read_repeatedly(&mut self, access: AccessCall) -> Token {
+        let noted = access.clone();
+        let token = self.read_remote(access);
+        self.engine.windows.note_read(noted, token);
+        token
+    }
+
+    /// Makes the operation of a read that repeats another at once, with the same result.
+    pub(crate) fn repeat_read(
+        &mut self,
+        peer: u32,
+        result: Buffer,
+        location: SourceLocation,
+    ) -> Token {
+        let status = status(peer, result.len());
+        self.engine.requests.insert_ended(status, result, location)
+    }
+
     fn send_read(&mut self, access: &AccessCall, token: Token) {
+        if access.before.is_some() {
+            note_fact(self.channel, ExplorationFact::ReadRepeated(token));
+        }
         match (access.call, access.remote) {
             (_, Some(place)) => {
                 let call = RmaCall::Read { rkey: place.rkey };
@@ -618,11 +657,14 @@ impl<'a> WindowCalls<'a> {
             unreachable!("only packets of one-sided communication come here");
         };
         let step = self.present_arrival();
-        let requests = &mut self.engine.requests;
         match call {
-            RmaCall::Result => requests.put_result(operation, source, (offset, &payload)),
+            RmaCall::Result if self.engine.windows.note_result(operation, &payload) => {}
+            RmaCall::Result => {
+                let requests = &mut self.engine.requests;
+                requests.put_result(operation, source, (offset, &payload));
+            }
             RmaCall::Done if operation == GRANTED => self.take_grant(source),
-            RmaCall::Done => requests.note_answer_of(operation, source),
+            RmaCall::Done => self.engine.requests.note_answer_of(operation, source),
             RmaCall::Post => self.take_post(source),
             RmaCall::Complete => self.take_complete(source),
             RmaCall::Lock { exclusive } => {

@@ -4,6 +4,7 @@
 use observe::SourceLocation;
 
 use super::Process;
+use super::repetition::completes_read;
 use crate::exploration::{self, ExplorationFact};
 use crate::protocol::engine::{ProtocolEngine, ScheduleExecutor};
 use crate::protocol::waiting::Waits;
@@ -47,7 +48,7 @@ pub(super) fn note_end(
     if exploration::is_explored(process.channel()) {
         engine.requests.rare.report_observed(process.channel());
         process.blocked.borrow_mut().remove_pending(waits, location);
-        if process.awaited.borrow().is_empty() {
+        if process.awaited.borrow().is_empty() && !completes_read(process, waits) {
             process.note_begun();
         }
     }

@@ -15,7 +15,7 @@ use crate::exploration::{self, CausalityHooks, ExplorationFact};
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::engine::seen::{learn_unclaimed, receive_claimed_seen};
 use crate::protocol::engine::{ProtocolEngine, ScheduleExecutor};
-use crate::protocol::look::{Allowed, Answers, LookWindow, NOS_MAX, Question};
+use crate::protocol::look::{Allowed, Answers, LookWindow, Question};
 use crate::protocol::waiting::Waits;
 
 /// After this many negative answers of tests without any change, the rank waits for one.
@@ -107,12 +107,17 @@ impl Process {
             }
         };
         if allowed == Allowed::Last {
-            let bound = format!(
-                "a look that has said no {NOS_MAX} times in a row says yes next, or no until the \
-                 loop ends ({})",
-                at.0
-            );
-            causes.note_fact(ExplorationFact::Bound(&bound));
+            let bound = match at.1 {
+                Question::Read(_) => {
+                    "a read that has had one result 2 times in a row has another next, or the same \
+                     until the loop ends"
+                }
+                _ => {
+                    "a look that has said no 2 times in a row says yes next, or no until the loop \
+                     ends"
+                }
+            };
+            causes.note_fact(ExplorationFact::Bound(&format!("{bound} ({})", at.0)));
         }
         match picked {
             0 => looks.note_no(allowed, at, answers.is_ready),
@@ -147,6 +152,7 @@ impl Process {
         let awaited = self.awaited.borrow();
         awaited.iter().any(|awaited| awaited.is_covered(&engine))
             || engine.requests.operations.awaits_cancelled()
+            || engine.windows.reads_in_vain()
             || (self.stays.get() && self.cold().looks.is_covered())
     }
 }

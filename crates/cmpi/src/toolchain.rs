@@ -27,6 +27,10 @@ const THREAD_LOCALS: &str = "--tls";
 /// guard page of a stack.
 const WHOLE_FRAMES: &str = "-fstack-clash-protection";
 
+/// Options of the linker with which an image is few pages: text and constants together, and no
+/// variables apart from the others for a protection that images do not have.
+const FEW_PAGES: &str = "-Wl,-z,noseparate-code,-z,norelro";
+
 /// The entry of a program that is linked as a shared library. Only in a shared library the linker
 /// keeps the calls that find thread-local variables. The system starts the file like any program.
 const START: &str = include_str!("../abi/start.c");
@@ -113,6 +117,7 @@ pub fn command(compiler: &OsStr, folder: &Path, arguments: &[OsString]) -> Comma
     } else {
         command.args((links && !has("-shared")).then_some("-pie"));
     }
+    command.args(links.then_some(FEW_PAGES));
     command.args(has(COUNTED.0).then_some(COUNTED.1));
     let is_own = |argument: &&OsString| *argument != COUNTED.0 && *argument != THREAD_LOCALS;
     let own = arguments.iter().filter(is_own);

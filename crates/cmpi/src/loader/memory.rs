@@ -26,14 +26,13 @@ use super::index;
 use elf::{PAGE, Refusal};
 
 /// Number of stacks with a guard that cannot be accessed: each needs two of 65,530 mappings. A
-/// multiple of [`CHUNK_MAX`], like the next number.
+/// multiple of [`CHUNK_MAX`].
 const GUARDED_MAX: usize = 16 * CHUNK_MAX;
 
-/// Number of stacks with a guard of [`WIDE_GUARD`] bytes; further stacks have [`GUARD`] bytes. Our
-/// choice: a process has 128 TiB of addresses, and each rank of a check needs 2 GiB for its heap.
-const WIDE_MAX: usize = 10 * CHUNK_MAX;
-const WIDE_GUARD: usize = 1 << 30;
-const GUARD: usize = 64 << 20;
+/// Length of the guard of a stack in bytes. Our choice: with this guard and stacks of 8 MiB, eight
+/// stacks are in the addresses of one table of the system, which has 512 entries of 2 MiB. A longer
+/// guard, with a table for each stack, makes the start of a rank a fifth longer.
+const GUARD: usize = 120 << 20;
 
 /// Number of images that share their text: two mappings each.
 pub(super) const SHARED_MAX: usize = 14_000;
@@ -322,10 +321,9 @@ impl Pool {
                 })?
             }
             Purpose::Stack => {
-                let guard = match before {
-                    _ if are_addresses_limited() => index(PAGE),
-                    ..WIDE_MAX => WIDE_GUARD,
-                    _ => GUARD,
+                let guard = match are_addresses_limited() {
+                    true => index(PAGE),
+                    false => GUARD,
                 };
                 let is_closed = before < GUARDED_MAX;
                 return slots

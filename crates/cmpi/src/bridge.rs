@@ -59,7 +59,7 @@ use faults::Fault;
 pub(crate) use faults::install as install_fault_handlers;
 use frames::CallLine;
 use output::RankFiles;
-use stack::{FULL, Pending, RankStack, StackSlot};
+use stack::{FULL, LINE, Pending, RankStack, StackSlot, prefetch};
 pub(crate) use watchdog::Watch;
 
 /// Length of the stack of a rank in bytes, equal to the stack of a process on most systems. A rank
@@ -81,6 +81,9 @@ const ANSWERS: u32 = 1000;
 
 /// Functions that an operation of the program may call.
 const INSIDE: &[&str] = &["MPI_Type_get_extent", "MPI_Type_size", "MPI_Get_address"];
+
+/// Number of lines of the caches with the fields of a rank before the state.
+const HOT_LINES: usize = std::mem::offset_of!(Inner, state).div_ceil(LINE);
 
 thread_local! {
     /// The rank whose program is running on this thread; null if no rank is running.
@@ -175,11 +178,12 @@ pub(crate) enum RankEnd {
 }
 
 /// The parts of a rank that are not used by calls of the program.
+#[repr(C)]
 struct Owned {
-    arguments: Arguments,
-    image: Option<Box<Image>>,
-    heap: Option<HeapSlot>,
     coroutine: Option<Coroutine<(), (), (), StackSlot>>,
+    image: Option<Image>,
+    heap: Option<HeapSlot>,
+    arguments: Arguments,
 }
 
 /// Questions of a program that repeats them.
@@ -213,38 +217,42 @@ pub(crate) struct CallEnd {
 }
 
 /// A rank, at one address from start to end.
+///
+/// The fields that each poll and each call use come first, in few lines of the caches: with many
+/// ranks none of these lines is in the caches when a rank runs again.
+#[repr(C)]
 pub(crate) struct Inner {
-    state: UnsafeCell<MpiState>,
-    world: Comm,
-    image: Cell<*const Image>,
-    owned: UnsafeCell<Owned>,
-    has_heap: bool,
-    timing: Rc<Timing>,
-    watch: Option<Rc<Watch>>,
-    computing: Computing,
-    /// Where the program allocates memory; `None` for the heap of the process.
-    heap: Cell<Option<Heap>>,
     stack: RankStack,
+    owned: UnsafeCell<Owned>,
+    image: Cell<*const Image>,
     /// In a box, because each call reads this field.
     end: Cell<Option<Box<RankEnd>>>,
     errno: Cell<c_int>,
     exceptions: Cell<ExceptionState>,
     fault: Cell<Option<Fault>>,
+    /// Line of the call of MPI that is running.
+    location: Cell<Option<&'static NativeLocation>>,
     /// True while a call of MPI uses the state.
     is_in_call: Cell<bool>,
     /// True while a function of the program runs that the message layer has called.
     is_called_back: Cell<bool>,
-    myself: RankReference,
-    files: RankFiles,
+    has_heap: bool,
     polling: Polling,
+    memory: Rc<Memory>,
+    timing: Rc<Timing>,
+    watch: Option<Rc<Watch>>,
+    lines: Rc<CallLines>,
+    buffers: Rc<FreeBuffers>,
+    files: RankFiles,
+    state: UnsafeCell<MpiState>,
+    world: Comm,
+    computing: Computing,
+    /// Where the program allocates memory; `None` for the heap of the process.
+    heap: Cell<Option<Heap>>,
+    myself: RankReference,
     /// Apart from the state, which a call that looks a datatype up may be using.
     datatypes: RefCell<MadeDatatypes>,
     pub(crate) openmp: RefCell<openmp::RankState>,
-    /// Line of the call of MPI that is running.
-    location: Cell<Option<&'static NativeLocation>>,
-    lines: Rc<CallLines>,
-    buffers: Rc<FreeBuffers>,
-    memory: Rc<Memory>,
 }
 
 /// The future of a rank. The result is the late failure of the rank, after which other ranks
@@ -266,6 +274,8 @@ impl Future for RankFuture {
         // SAFETY: the pointer is of a box that is freed when this is dropped; all parts that
         // change are cells.
         let inner = unsafe { self.inner.as_ref() };
+        prefetch::<HOT_LINES>(ptr::from_ref(inner) as usize);
+        inner.stack.prefetch_frames();
         // SAFETY: nothing but this function and the drop of the rank uses these parts, and both
         // have the rank for themselves. Calls of the program do not touch them.
         let owned = unsafe { &mut *inner.owned.get() };
@@ -319,7 +329,7 @@ impl Inner {
     fn create_coroutine(&self, owned: &mut Owned) -> Result<(), Refusal> {
         exits::install();
         let number = self.world.rank();
-        let image = Box::new(Image::new(&self.memory, number)?);
+        let image = owned.image.insert(Image::new(&self.memory, number)?);
         let stack = StackSlot::new(&self.memory, number)?;
         if self.has_heap {
             let heap = HeapSlot::new(&self.memory, number)?;
@@ -328,7 +338,6 @@ impl Inner {
         }
         self.stack.end.set(stack.stack_end());
         self.image.set(&raw const *image);
-        owned.image = Some(image);
         self.set_input(host::input(self.has_input()));
         let rank = ptr::from_ref(self) as usize;
         let run = move |yielder: &Yielder<(), ()>, ()| {
@@ -381,7 +390,7 @@ impl Inner {
 
     /// Returns the image.
     pub(crate) fn image(&self) -> &Image {
-        // SAFETY: the image is in a box of this rank from before its program begins until its
+        // SAFETY: the image is a part of this rank from before its program begins until its
         // stack is given up; only the program's calls ask for it.
         unsafe { &*self.image.get() }
     }

@@ -30,18 +30,20 @@ use windows::ProgramWindow;
 /// `MPI_Comm`, `MPI_Datatype`, `MPI_Request`, …: a pointer that is not followed.
 pub(crate) type Handle = usize;
 
-/// Memory of a rank that the calls of the rank use.
+/// Memory of a rank that the calls of the rank use. The fields that each call uses come first.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct MpiState {
-    pub(crate) world: Comm,
+    pub(crate) stage: Stage,
     /// The object that the call is about.
     pub(crate) concerned: Cell<Handle>,
-    pub(crate) comms: Communicators,
-    pub(crate) requests: HandleTable<ActiveRequest, { kinds::REQUEST }>,
+    pub(crate) world: Comm,
     /// Memory of operations that are not complete, under a model checker.
     pub(crate) active: ActiveMemories,
-    pub(crate) list: RequestList,
     pub(crate) generalized: GeneralizedRequests,
+    pub(crate) requests: HandleTable<ActiveRequest, { kinds::REQUEST }>,
+    pub(crate) list: RequestList,
+    pub(crate) comms: Communicators,
     pub(crate) ops: HandleTable<UserOp, { kinds::OP }>,
     pub(crate) messages: HandleTable<mpi::Message, { kinds::MESSAGE }>,
     pub(crate) groups: HandleTable<Group, { kinds::GROUP }>,
@@ -57,7 +59,6 @@ pub(crate) struct MpiState {
     pub(crate) tool_inits: u32,
     pub(crate) attributes: AttributeTable,
     pub(crate) type_names: BTreeMap<Handle, String>,
-    pub(crate) stage: Stage,
     pub(crate) library: LibraryState,
 }
 

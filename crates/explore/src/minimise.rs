@@ -26,12 +26,12 @@ pub fn minimise(stepper: &mut Stepper, finding: &Finding, deadline: &Deadline) -
         return finding.clone();
     };
     let mut best: Vec<Event> = path.events().to_vec();
+    let whole = best.clone();
     let mut tries = vec![past_of_the_last(&path)];
     if matches!(finding.kind, FindingKind::Spinning(_)) {
         tries.push(spinning::without_early_steps(&best));
     }
-    tries.extend(with_smaller_draws(&best));
-    for events in tries {
+    for events in tries.into_iter().chain(with_smaller_draws(&whole)) {
         if deadline.is_over() {
             break;
         }
@@ -142,40 +142,39 @@ fn past_of_the_last(path: &Path) -> Vec<Event> {
 }
 
 /// The same events with one draw made smaller, for each draw and each smaller value.
-fn with_smaller_draws(events: &[Event]) -> Vec<Vec<Event>> {
-    let mut all = Vec::new();
-    for (position, event) in events.iter().enumerate() {
-        if event.kind != StepKind::Random {
-            continue;
-        }
-        for choice in (0..event.choice).rev() {
+fn with_smaller_draws(events: &[Event]) -> impl Iterator<Item = Vec<Event>> {
+    let draws = events.iter().enumerate();
+    let draws = draws.filter(|(_, event)| event.kind == StepKind::Random);
+    draws.flat_map(move |(position, event)| {
+        (0..event.choice).rev().map(move |choice| {
             let mut other = events.to_vec();
             other[position].choice = choice;
-            all.push(other);
-        }
-    }
-    all
+            other
+        })
+    })
 }
 
 /// The same partial order, with few changes of the actor: an actor continues while its next event
-/// depends on no other pending event.
-fn by_actor(path: &Path) -> Vec<Event> {
+/// depends on no other pending event. At most events × actors counts are compared.
+pub(crate) fn by_actor(path: &Path) -> Vec<Event> {
     let mut done = vec![false; path.len()];
+    let mut counts = vec![0; path.actors()];
     let mut sorted = Vec::with_capacity(path.len());
     let mut actor = path.events().first().map_or(0, |event| event.actor);
+    let mut first = 0;
     while sorted.len() < path.len() {
-        let is_free = |position: &usize| {
-            !done[*position]
-                && (0..*position).all(|other| done[other] || !path.happens_before(other, *position))
-        };
-        let mut free = (0..path.len()).filter(is_free);
-        let own = free
-            .clone()
-            .find(|&position| path.events()[position].actor == actor);
-        let next = own.or_else(|| free.next());
-        let position = next.expect("the first that is left waits for nobody");
+        while done[first] {
+            first += 1;
+        }
+        // Of an actor only the next event can be free; the first pending event of all is free.
+        let next = path.events_of(actor as usize);
+        let next = next.get(counts[actor as usize] as usize);
+        let own = next.map(|&position| position as usize);
+        let own = own.filter(|&position| path.comes_next(position, &counts));
+        let position = own.unwrap_or(first);
         done[position] = true;
         actor = path.events()[position].actor;
+        counts[actor as usize] += 1;
         sorted.push(path.events()[position]);
     }
     sorted

@@ -113,6 +113,19 @@ impl Path {
         self.clocks.get(second, actor) >= self.places[first].rank
     }
 
+    /// Returns true if all events that happen before an event are among the first events of each
+    /// actor; `counts` has the number of the first events by actor.
+    pub(crate) fn comes_next(&self, position: usize, counts: &[u32]) -> bool {
+        let own = self.events[position].actor;
+        let mut others = self.active.iter().filter(|&&actor| actor != own);
+        others.all(|&actor| {
+            #[cfg(test)]
+            self.looks.set(self.looks.get() + 1);
+            let actor = actor as usize;
+            self.clocks.get(position, actor) <= counts[actor]
+        })
+    }
+
     /// Adds the positions of the events between two that do not happen after the first, in order.
     pub(crate) fn add_not_after(&self, first: usize, end: usize, into: &mut Vec<u32>) {
         let between = first + 1..end;

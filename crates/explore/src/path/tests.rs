@@ -3,6 +3,7 @@
 use sim_core::{Executed, Footprint, StepKind};
 
 use super::*;
+use crate::minimise::by_actor;
 
 /// A generator of numbers.
 struct Random(u64);
@@ -227,4 +228,57 @@ fn work_per_race_does_not_grow_with_the_run() {
         assert_eq!(free.last(), Some(&small(path.len() - 1)));
         assert!(path.looks.get() < 100, "{} looks", path.looks.get());
     }
+}
+
+/// The order of [`by_actor`] by the definition: the first event that happens after no pending event,
+/// of the present actor if there is one.
+fn by_actor_by_definition(path: &Path) -> Vec<Event> {
+    let mut pending: Vec<usize> = (0..path.len()).collect();
+    let mut sorted: Vec<Event> = Vec::new();
+    while !pending.is_empty() {
+        let is_free = |&place: &usize| {
+            let mut before = pending[..place].iter();
+            !before.any(|&other| path.happens_before(other, pending[place]))
+        };
+        let actor = sorted.last().map(|event| event.actor);
+        let is_own = |&place: &usize| Some(path.events[pending[place]].actor) == actor;
+        let free: Vec<usize> = (0..pending.len()).filter(is_free).collect();
+        let place = free.iter().copied().find(is_own).unwrap_or(free[0]);
+        sorted.push(path.events[pending.remove(place)]);
+    }
+    sorted
+}
+
+#[test]
+fn events_by_actor_are_in_the_order_of_the_definition() {
+    let mut lists = Lists::default();
+    let list = lists.list_number(&[(0, 1), (1, 2)]);
+    for (seed, actors) in [(1, 2), (2, 3), (3, 8), (4, 40), (5, 90)] {
+        let (mut random, mut path) = (Random(seed), Path::default());
+        while path.len() < 120 {
+            push(&mut path, any_event(&mut random, actors, list), &lists);
+        }
+        assert_eq!(by_actor(&path), by_actor_by_definition(&path), "{seed}");
+    }
+}
+
+#[test]
+fn work_to_sort_by_actor_is_linear() {
+    use StepKind::{AsyncReceive, AsyncSend, Wait};
+    let (mut path, lists) = (Path::default(), Lists::default());
+    let round = [
+        event(0, AsyncSend, 3),
+        event(1, AsyncReceive, 3),
+        event(2, AsyncSend, 4),
+        event(1, Wait, 3),
+    ];
+    for _ in 0..4_000 {
+        for event in &round {
+            push(&mut path, *event, &lists);
+        }
+    }
+    path.looks.set(0);
+    assert_eq!(by_actor(&path).len(), path.len());
+    // Each event is compared with the counts of the other two actors, at most once at each place.
+    assert!(path.looks.get() <= 2 * path.len(), "{}", path.looks.get());
 }

@@ -1,10 +1,10 @@
 //! The critical transition of a finding: the last point from which a correct run was still
 //! possible.
 //!
-//! The search goes back from the end of the finding's run. After each prefix a new exploration
-//! looks for a run without a finding and stops at the first one. The step after the longest prefix
-//! that has such a run is critical. All explorations share a budget and a deadline; if one of them
-//! is reached the answer is *unknown*, never a guess.
+//! One exploration with sleep sets begins with the finding's run and goes back from the end: the
+//! runs that leave the finding's run at the latest step come first. The first run without a finding
+//! leaves the finding's run before the critical step. The exploration has a budget and a deadline;
+//! if one of them is reached the answer is *unknown*, never a guess.
 
 use std::ops::ControlFlow;
 
@@ -13,7 +13,7 @@ use sim_core::Stepper;
 use crate::clock::Stopwatch;
 use crate::finding::is_finding;
 use crate::walk::Walk;
-use crate::{Deadline, Event, Finding, Observer, Run, minimise, none};
+use crate::{Deadline, End, Event, Finding, Halt, Observer, Run, minimise, none};
 
 /// Position of the critical transition of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,56 +38,67 @@ pub fn critical(
     let Some(path) = minimise::play(stepper, &finding.replay) else {
         return Critical::Unknown(finding.steps.len());
     };
-    let events = path.events().to_vec();
-    let mut left = budget;
-    for place in (0..events.len()).rev() {
-        match has_correct_run(stepper, &events[..place], (&mut left, deadline)) {
-            Some(true) => return Critical::Step(place),
-            Some(false) => {}
-            None => return Critical::Unknown(place),
-        }
-    }
-    Critical::Everything
-}
-
-/// Remembers whether a run was correct.
-struct Correct(bool);
-
-impl Observer for Correct {
-    fn examine_run(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        self.0 = !is_finding(run.end) && run.end != crate::End::TooDeep;
-        if self.0 {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    }
-}
-
-/// Returns true if a run without a finding begins with these events; `None` if the budget does not
-/// suffice.
-fn has_correct_run(
-    stepper: &mut Stepper,
-    prefix: &[Event],
-    (left, deadline): (&mut u64, &Deadline),
-) -> Option<bool> {
-    let options = deadline.search_options(*left);
-    let mut correct = Correct(false);
+    let mut backwards = Backwards {
+        events: path.events(),
+        has_correct: false,
+        cut: None,
+    };
+    let options = deadline.search_options(budget);
     let own = std::mem::replace(stepper, Stepper::on_one_host(|_| {}));
-    let mut walk = Walk::new(own, &options, &mut correct, Stopwatch::start());
+    let mut walk = Walk::new(own, &options, &mut backwards, Stopwatch::start());
     let result = loop {
         walk.machine.restart();
-        match none::run_from(&mut walk, prefix) {
-            Err(crate::Halt::Again) => walk.begin_again(),
+        match none::explore_backwards(&mut walk, path.events()) {
+            Err(Halt::Again) => walk.begin_again(),
             other => break other,
         }
     };
-    let cut = walk.statistics.cut > 0;
-    *left = left.saturating_sub(walk.machine.transitions);
+    let place = common_length(walk.path.events(), path.events());
+    // After the last step, no run is correct.
+    let place = place.min(path.len().saturating_sub(1));
     *stepper = walk.into_stepper();
-    match result {
-        _ if correct.0 => Some(true),
-        Ok(()) if !cut => Some(false),
-        _ => None,
+    match (result, backwards.cut) {
+        _ if backwards.has_correct => Critical::Step(place),
+        (_, Some(place)) => Critical::Unknown(place),
+        (Ok(()), None) => Critical::Everything,
+        (Err(_), None) => Critical::Unknown(place),
     }
+}
+
+/// Looks for a correct run among runs that leave the run of a finding earlier and earlier.
+struct Backwards<'a> {
+    /// The run of the finding.
+    events: &'a [Event],
+    has_correct: bool,
+    /// The latest place at which a truncated run leaves the run of the finding; a search at earlier
+    /// places would prove nothing about the critical transition.
+    cut: Option<usize>,
+}
+
+impl Observer for Backwards<'_> {
+    fn examine_run(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+        let place = common_length(run.path.events(), self.events);
+        if self.cut.is_some_and(|cut| place < cut) {
+            return ControlFlow::Break(());
+        }
+        if run.end == End::TooDeep {
+            self.cut = Some(place);
+        } else if !is_finding(run.end) {
+            self.has_correct = true;
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn forget(&mut self) {
+        self.cut = None;
+    }
+}
+
+/// Number of steps that two runs have in common at the beginning.
+fn common_length(one: &[Event], other: &[Event]) -> usize {
+    let pairs = one.iter().zip(other);
+    pairs
+        .take_while(|(one, other)| one.is_same_step(other))
+        .count()
 }

@@ -72,14 +72,23 @@ fn explore_frames(
     Ok(())
 }
 
-/// Explores all continuations of a run that begins with these events, with sleep sets.
-pub(crate) fn run_from(walk: &mut Walk<'_>, prefix: &[Event]) -> Result<(), Halt> {
-    for event in prefix {
-        walk.take_step(event.actor, event.choice)?;
-    }
-    let length = prefix.len();
+/// Explores with sleep sets, depth first: the run of these events, and then the runs that leave the
+/// events at the latest place, at the place before, and so on. Runs that begin with the events and
+/// a failure are left out.
+pub(crate) fn explore_backwards(walk: &mut Walk<'_>, events: &[Event]) -> Result<(), Halt> {
     let mut frames = vec![open_frame(walk, Vec::new(), &mut None)?];
-    explore_frames(walk, &mut frames, true, length, &mut None)
+    for event in events {
+        if let Some(frame) = frames.last_mut() {
+            frame.todo.retain(|step| !step.is_same_step(event));
+        }
+        walk.take_step(event.actor, event.choice)?;
+        // After a failure no run is correct, whatever the other actors do.
+        frames.push(match walk.machine.stepper.failures() {
+            [] => open_frame(walk, Vec::new(), &mut None)?,
+            _ => Frame::default(),
+        });
+    }
+    explore_frames(walk, &mut frames, true, 0, &mut None)
 }
 
 /// The place at the end of the path.

@@ -1,6 +1,9 @@
 //! Promise: a shorter counterexample shows the same finding, and the critical step is the step that
 //! leaves the last correct run.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use explore::{
     Critical, Deadline, Options, Reduction, check, critical, minimise, replay, shortest,
 };
@@ -143,4 +146,67 @@ fn the_last_fork_that_is_taken_decides() {
         critical(&mut stepper(), &finding, 0, &Deadline::default()),
         Critical::Unknown(finding.steps.len() - 1)
     );
+}
+
+const ROUNDS: u64 = 4_000;
+
+/// Two actors that exchange messages in rounds; the first then fails. `rounds` counts the rounds of
+/// all runs.
+fn late_failure(rounds: &Rc<Cell<u64>>) -> Stepper {
+    let rounds = Rc::clone(rounds);
+    Stepper::on_one_host(move |simulation| {
+        let (there, back) = (simulation.new_mailbox(), simulation.new_mailbox());
+        let (there_end, back_end, rounds) = (there.clone(), back.clone(), Rc::clone(&rounds));
+        simulation.spawn_anonymous(0, move |_| async move {
+            for _ in 0..ROUNDS {
+                there.put(1, 8.0).await.map_err(|_| "not sent")?;
+                back.get().await.map_err(|_| "not received")?;
+                rounds.set(rounds.get() + 1);
+            }
+            Err::<(), _>("too late")
+        });
+        simulation.spawn_anonymous(0, move |_| async move {
+            for _ in 0..ROUNDS {
+                there_end.get().await.map_err(|_| "not received")?;
+                back_end.put(1, 8.0).await.map_err(|_| "not sent")?;
+            }
+            Ok::<(), &str>(())
+        });
+    })
+}
+
+/// An actor that draws, locks a mutex in rounds, and fails if the number is 1.
+fn drawn_failure() -> Stepper {
+    Stepper::on_one_host(move |simulation| {
+        let mutex = simulation.new_mutex();
+        simulation.spawn_anonymous(0, move |me| async move {
+            let drawn = me.random(2).await;
+            for _ in 0..ROUNDS {
+                mutex.lock().await;
+                mutex.unlock().await;
+            }
+            if drawn == 1 { Err("too late") } else { Ok(()) }
+        });
+    })
+}
+
+/// The work to explain a finding is a number of runs that does not depend on the number of steps.
+#[test]
+fn a_long_counterexample_is_explained_in_few_runs() {
+    let rounds = Rc::new(Cell::new(0));
+    let finding = &check(late_failure(&rounds), &Options::default()).findings[0];
+    assert!(finding.steps.len() as u64 > 4 * ROUNDS);
+    rounds.set(0);
+    let small = minimise(&mut late_failure(&rounds), finding, &Deadline::default());
+    assert_eq!(small.steps.len(), finding.steps.len());
+    // The given run, two tries, the run to sort, and the result; one more if a fact is learnt.
+    let runs = rounds.get().div_ceil(ROUNDS);
+    assert!(runs <= 6, "{runs}");
+
+    let finding = &check(drawn_failure(), &Options::default()).findings[0];
+    assert!(finding.steps.len() as u64 > 2 * ROUNDS);
+    // The run of the finding, and the run with the other draw.
+    let budget = 2 * finding.steps.len() as u64 + 2;
+    let place = critical(&mut drawn_failure(), finding, budget, &Deadline::default());
+    assert_eq!(place, Critical::Step(0));
 }

@@ -1,6 +1,7 @@
 //! Results of a search or a replay as text.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use explore::{Bound, Critical, End, FindingKind, FindingStep, ReplayResult, Statistics, Verdict};
 use sim_core::{ActorId, Schedule};
@@ -122,7 +123,7 @@ pub(super) fn findings(found: &[Found], is_cut: bool) -> String {
         if found.len() > 1 {
             let _ = writeln!(text, "finding {} of {}", position + 1, found.len());
         }
-        text.push_str(&finding(one));
+        text.push_str(&finding(one, ShownSteps::Ends));
         text.push('\n');
     }
     if is_cut {
@@ -172,7 +173,7 @@ fn warnings(searched: &SearchResult) -> String {
 
 /// Returns a finding as text: the error, the steps to the error, the state of every actor, and the
 /// command that repeats the finding.
-fn finding(found: &Found) -> String {
+fn finding(found: &Found, shown: ShownSteps) -> String {
     let kind = found.finding.kind.name();
     let message = found.problem_text();
     // A deadlock tells where everybody is.
@@ -191,7 +192,7 @@ fn finding(found: &Found) -> String {
         _ => (format!("{kind}: {message}\n"), false),
     };
     text.push('\n');
-    text.push_str(&steps_table(&found.finding.steps));
+    text.push_str(&steps_table(&found.finding.steps, shown));
     if !tells_states && !found.states.blocked.is_empty() {
         let _ = write!(text, "\nstate of the other actors:\n{}", found.states);
     }
@@ -244,33 +245,35 @@ fn critical(critical: Critical) -> String {
 /// Number of equal steps in a row from which on a table shows them as one line.
 const EQUAL_MIN: usize = 8;
 
+/// Number of lines at the beginning and at the end of a shortened table. \[choice\]
+const END_LINES: usize = 50;
+
+/// The steps that a table shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ShownSteps {
+    /// All steps: of a schedule that is replayed.
+    All,
+    /// The first and the last [`END_LINES`] lines.
+    Ends,
+}
+
 /// The steps as a table.
-fn steps_table(steps: &[FindingStep]) -> String {
+fn steps_table(steps: &[FindingStep], shown: ShownSteps) -> String {
     let header = ["step", "actor", "", "operation", "object", "result", "line"].map(str::to_owned);
     let mut rows = vec![header];
-    let same = |one: &FindingStep, other: &FindingStep| {
-        let of =
-            |step: &FindingStep| (step.actor, step.kind, step.object, step.branch, step.answer);
-        of(one) == of(other) && (&one.line, &one.call) == (&other.line, &other.call)
+    let lines = step_lines(steps);
+    let is_long = shown == ShownSteps::Ends && lines.len() > 2 * END_LINES;
+    let (first, last) = match is_long {
+        true => (&lines[..END_LINES], &lines[lines.len() - END_LINES..]),
+        false => (&lines[..], &[][..]),
     };
-    let mut position = 0;
-    for equal in steps.chunk_by(same) {
-        // Steps of a loop are one line.
-        let at_once = if equal.len() < EQUAL_MIN {
-            1
-        } else {
-            equal.len()
-        };
-        for step in equal.iter().step_by(at_once) {
-            let first = position + 1;
-            position += at_once;
-            let number = match at_once {
-                1 => first.to_string(),
-                _ => format!("{first}-{position}"),
-            };
-            rows.push(step_row(number, step));
-        }
+    for line in first.iter().chain(last) {
+        rows.push(step_row(line, &steps[line.start]));
     }
+    let omitted = match (first, last) {
+        ([.., before], [after, ..]) => before.end..after.start,
+        _ => 0..0,
+    };
     let mut widths = [0; 7];
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
@@ -278,7 +281,15 @@ fn steps_table(steps: &[FindingStep]) -> String {
         }
     }
     let mut text = String::new();
-    for row in &rows {
+    for (position, row) in rows.iter().enumerate() {
+        if !omitted.is_empty() && position == 1 + END_LINES {
+            let _ = writeln!(
+                text,
+                " ... {} of {} steps are not shown; --replay shows all",
+                omitted.len(),
+                steps.len()
+            );
+        }
         let mut line = format!(" {:>1$}", row[0], widths[0]);
         for (cell, &width) in row[1..].iter().zip(&widths[1..]) {
             if width > 0 {
@@ -290,8 +301,33 @@ fn steps_table(steps: &[FindingStep]) -> String {
     text
 }
 
+/// The positions of the steps of each line of a table: the repeated steps of a loop are one line.
+fn step_lines(steps: &[FindingStep]) -> Vec<Range<usize>> {
+    let same = |one: &FindingStep, other: &FindingStep| {
+        let of =
+            |step: &FindingStep| (step.actor, step.kind, step.object, step.branch, step.answer);
+        of(one) == of(other) && (&one.line, &one.call) == (&other.line, &other.call)
+    };
+    let mut lines = Vec::new();
+    let mut position = 0;
+    for equal in steps.chunk_by(same) {
+        let at_once = match equal.len() {
+            ..EQUAL_MIN => 1,
+            length => length,
+        };
+        let starts = (position..position + equal.len()).step_by(at_once);
+        lines.extend(starts.map(|start| start..start + at_once));
+        position += equal.len();
+    }
+    lines
+}
+
 /// A row of the table.
-fn step_row(number: String, step: &FindingStep) -> [String; 7] {
+fn step_row(line: &Range<usize>, step: &FindingStep) -> [String; 7] {
+    let number = match line.len() {
+        1 => line.end.to_string(),
+        _ => format!("{}-{}", line.start + 1, line.end),
+    };
     [
         number,
         step.actor.to_string(),
@@ -306,7 +342,7 @@ fn step_row(number: String, step: &FindingStep) -> [String; 7] {
 /// Returns a replay as text: the steps and the end.
 pub(super) fn of_replay(name: &str, followed: &ReplayResult, found: Option<&Found>) -> String {
     if let Some(found) = found {
-        return finding(found);
+        return finding(found, ShownSteps::All);
     }
     let steps = summary::count(followed.steps.len() as u64, "step");
     let end = match followed.end {
@@ -316,7 +352,7 @@ pub(super) fn of_replay(name: &str, followed: &ReplayResult, found: Option<&Foun
             choices(&followed.possible)
         ),
     };
-    format!("{}\n{end}", steps_table(&followed.steps))
+    format!("{}\n{end}", steps_table(&followed.steps, ShownSteps::All))
 }
 
 /// Why a replay is refused.
@@ -343,4 +379,66 @@ fn choices(possible: &[(ActorId, u32)]) -> String {
         })
         .collect();
     texts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use sim_core::StepKind;
+
+    use super::*;
+
+    /// Two actors that take turns.
+    fn turns(count: u32) -> Vec<FindingStep> {
+        let step = |number: u32| FindingStep {
+            actor: ActorId::from_number(1 + number % 2),
+            name: format!("rank {}", number % 2),
+            line: "ring.c:7".to_owned(),
+            call: String::new(),
+            kind: StepKind::Yield,
+            object: None,
+            branch: 0,
+            answer: 0,
+            clock: Vec::new(),
+            after: Vec::new(),
+        };
+        (0..count).map(step).collect()
+    }
+
+    #[test]
+    fn a_long_table_of_a_search_shows_both_ends() {
+        let table = steps_table(&turns(8_000), ShownSteps::Ends);
+        let lines: Vec<&str> = table.lines().collect();
+        assert_eq!(lines.len(), 1 + 2 * END_LINES + 1);
+        assert_eq!(
+            lines[1 + END_LINES],
+            " ... 7900 of 8000 steps are not shown; --replay shows all"
+        );
+        let number = |line: &str| line.split_whitespace().next().map(str::to_owned);
+        let numbers = [1, 50, 52, 101].map(|place: usize| number(lines[place]));
+        let expected = ["1", "50", "7951", "8000"].map(|text| Some(text.to_owned()));
+        assert_eq!(numbers, expected);
+    }
+
+    #[test]
+    fn a_table_of_a_replay_or_of_few_steps_is_whole() {
+        let (few, many) = (turns(100), turns(101));
+        let whole = |steps: &[FindingStep], shown| {
+            steps_table(steps, shown).lines().count() == 1 + steps.len()
+        };
+        assert!(whole(&few, ShownSteps::Ends) && whole(&many, ShownSteps::All));
+        assert!(!steps_table(&many, ShownSteps::All).contains("..."));
+    }
+
+    #[test]
+    fn repeated_steps_are_one_line() {
+        let mut steps = turns(2);
+        let last = steps[1].clone();
+        steps.extend(std::iter::repeat_n(last, 6));
+        assert_eq!(
+            step_lines(&steps),
+            (0..8).map(|at| at..at + 1).collect::<Vec<_>>()
+        );
+        steps.push(steps[1].clone());
+        assert_eq!(step_lines(&steps), [0..1, 1..9]);
+    }
 }

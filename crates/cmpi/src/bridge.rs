@@ -59,7 +59,7 @@ use faults::Fault;
 pub(crate) use faults::install as install_fault_handlers;
 use frames::CallLine;
 use output::RankFiles;
-use stack::{FULL, LINE, Pending, RankStack, StackSlot, prefetch};
+use stack::{FULL, LINE, Pending, RankStack, StackSlot, prefetch_lines};
 pub(crate) use watchdog::Watch;
 
 /// Length of the stack of a rank in bytes, equal to the stack of a process on most systems. A rank
@@ -274,7 +274,7 @@ impl Future for RankFuture {
         // SAFETY: the pointer is of a box that is freed when this is dropped; all parts that
         // change are cells.
         let inner = unsafe { self.inner.as_ref() };
-        prefetch::<HOT_LINES>(ptr::from_ref(inner) as usize);
+        prefetch_lines::<HOT_LINES>(ptr::from_ref(inner) as usize);
         inner.stack.prefetch_frames();
         // SAFETY: nothing but this function and the drop of the rank uses these parts, and both
         // have the rank for themselves. Calls of the program do not touch them.

@@ -71,7 +71,7 @@ struct Backwards<'a> {
     events: &'a [Event],
     has_correct: bool,
     /// The latest place at which a truncated run leaves the run of the finding; a search at earlier
-    /// places would prove nothing about the critical transition.
+    /// places would not prove where the critical transition is.
     cut: Option<usize>,
 }
 

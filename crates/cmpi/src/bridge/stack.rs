@@ -153,7 +153,7 @@ pub(super) struct RankStack {
 
 /// Asks the processor for lines of memory: the misses of all caches then overlap.
 #[inline]
-pub(super) fn prefetch<const LINES: usize>(address: usize) {
+pub(super) fn prefetch_lines<const LINES: usize>(address: usize) {
     for line in 0..LINES {
         let place = (address + line * LINE) as *const i8;
         // SAFETY: a prefetch is a hint that loads no value, writes nothing and cannot fault,
@@ -179,7 +179,7 @@ impl RankStack {
 
     /// Asks the processor for the frames of a rank that waits.
     pub(super) fn prefetch_frames(&self) {
-        prefetch::<FRAME_LINES>(self.frame.get());
+        prefetch_lines::<FRAME_LINES>(self.frame.get());
     }
 
     /// Leaves the stack until the coroutine is resumed.

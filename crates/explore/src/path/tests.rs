@@ -230,7 +230,7 @@ fn work_per_race_does_not_grow_with_the_run() {
     }
 }
 
-/// The order of [`by_actor`] by the definition: the first event that happens after no pending event,
+/// The order of [`by_actor`] by the definition: the first event that happens after no pending one,
 /// of the present actor if there is one.
 fn by_actor_by_definition(path: &Path) -> Vec<Event> {
     let mut pending: Vec<usize> = (0..path.len()).collect();

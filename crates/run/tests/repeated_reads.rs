@@ -112,25 +112,47 @@ fn reads_of_two_places_are_no_repetitions() {
     assert_eq!(found.len(), 4, "{found:?}");
 }
 
+/// The call by which rank 1 learns of the message that rank 0 sends behind a store.
+#[derive(Clone, Copy)]
+enum News {
+    Receive,
+    Probe,
+    Test,
+}
+
 #[test]
 fn a_read_behind_a_message_is_no_repetition() {
-    let program = in_window(|world, window| async move {
-        let mut token = world.buffer(1);
-        if world.rank() == 0 {
-            replace(&window, 0, 1).await?;
-            world.send(&token, 1, 0).await?;
-        } else {
-            for is_later in [false, true] {
+    for news in [News::Receive, News::Probe, News::Test] {
+        let program = in_window(move |world, window| async move {
+            let mut token = world.buffer(1);
+            if world.rank() == 0 {
+                replace(&window, 0, 1).await?;
+                return world.send(&token, 1, 0).await;
+            }
+            let mut request = match news {
+                News::Test => Some(world.irecv(world.buffer(1), 0, 0)?),
+                News::Receive | News::Probe => None,
+            };
+            let mut is_later = false;
+            loop {
                 let found = look(&window, 0).await?;
                 assert!(found == 1 || !is_later, "the store was complete");
-                if !is_later {
-                    world.recv(&mut token, 0, 0).await?;
+                if is_later {
+                    break;
                 }
+                is_later = match &mut request {
+                    Some(request) => request.test().await?.is_some(),
+                    None if matches!(news, News::Probe) => world.iprobe(0, 0).await?.is_some(),
+                    None => world.recv(&mut token, 0, 0).await.map(|_| true)?,
+                };
             }
-        }
-        Ok(())
-    });
-    succeeds(2, &program);
+            if matches!(news, News::Probe) {
+                world.recv(&mut token, 0, 0).await?;
+            }
+            Ok(())
+        });
+        succeeds(2, &program);
+    }
 }
 
 #[test]

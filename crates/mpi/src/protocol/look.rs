@@ -20,6 +20,7 @@
 //! same read before? A rank repeats a read if the rank has only completed accesses since, and the
 //! read has not changed the memory.
 //! * *No* is right at any time: the repetition follows the former read at once. No packet is sent.
+//!   A *yes* to a test or a probe in between is news of other ranks: the next read is a new one.
 //! * *Yes* is a read that arrives when the memory has changed (`repeated_reads.rs` of the package
 //!   `fabric`). If the former content is back then, the rank stays: *no* covers this run, because a
 //!   read without effect can as well come earlier.
@@ -60,8 +61,8 @@ use crate::{Pattern, Request};
 pub(crate) const NOS_MAX: u32 = 2;
 /// Answers *no* after which a loop is one without end.
 const LOOKS_MAX: u32 = 1000;
-/// The same for repetitions of a read of a window, which cost ten times as much. \[choice\]
-const REPETITIONS_MAX: u32 = 100;
+/// The same for repetitions of a read of a window. \[choice\]
+pub(crate) const REPETITIONS_MAX: u32 = 100;
 /// Readings of the clock at one place without an operation of the rank in between, after which the
 /// clock goes forward: more than rounds of questions before all answers are *no*. \[choice\]
 const READS_MAX: u32 = 10;
@@ -242,6 +243,13 @@ impl LookWindow {
             access: Some((location, question, token)),
             ..Self::default()
         };
+    }
+
+    /// Lets the next read of a window be a new one, unless the question is about a read itself.
+    pub(crate) const fn forget_other_read(&mut self, question: Question) {
+        if !matches!(question, Question::Read(_)) {
+            self.access = None;
+        }
     }
 
     /// Returns true if the rank has begun no operation since a read of a window.

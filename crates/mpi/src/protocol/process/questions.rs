@@ -15,7 +15,7 @@ use crate::exploration::{self, CausalityHooks, ExplorationFact};
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::engine::seen::{learn_unclaimed, receive_claimed_seen};
 use crate::protocol::engine::{ProtocolEngine, ScheduleExecutor};
-use crate::protocol::look::{Allowed, Answers, LookWindow, Question};
+use crate::protocol::look::{Allowed, Answers, LookWindow, NOS_MAX, Question, REPETITIONS_MAX};
 use crate::protocol::waiting::Waits;
 
 /// After this many negative answers of tests without any change, the rank waits for one.
@@ -99,26 +99,17 @@ impl Process {
             false => looks.allowed(self.begun.get(), at),
         };
         let picked = match allowed {
-            Allowed::Nothing => return None,
+            Allowed::Nothing => {
+                note_bound(causes, allowed, at);
+                return None;
+            }
             Allowed::No => 0,
             Allowed::Any | Allowed::Last => {
                 let (question, range) = (at.1.number_at(at.0), first..answers.yes + 1);
                 causes.pick_answer(question, range, answers.sees_arrivals)?
             }
         };
-        if allowed == Allowed::Last {
-            let bound = match at.1 {
-                Question::Read(_) => {
-                    "a read that has had one result 2 times in a row has another next, or the same \
-                     until the loop ends"
-                }
-                _ => {
-                    "a look that has said no 2 times in a row says yes next, or no until the loop \
-                     ends"
-                }
-            };
-            causes.note_fact(ExplorationFact::Bound(&format!("{bound} ({})", at.0)));
-        }
+        note_bound(causes, allowed, at);
         match picked {
             0 => looks.note_no(allowed, at, answers.is_ready),
             _ if !answers.only_yes => looks.note_yes(),
@@ -248,6 +239,29 @@ impl<F> QuestionCall<F> {
     }
 }
 
+/// Tells the bound that the allowed answers are, if they are one.
+fn note_bound(
+    causes: &dyn CausalityHooks,
+    allowed: Allowed,
+    (location, question): (SourceLocation, Question),
+) {
+    let bound = match (allowed, question) {
+        (Allowed::Last, Question::Read(_)) => format!(
+            "a read that has had one result {NOS_MAX} times in a row has another next, or the same \
+             until the loop ends"
+        ),
+        (Allowed::Last, _) => format!(
+            "a look that has said no {NOS_MAX} times in a row says yes next, or no until the loop \
+             ends"
+        ),
+        (Allowed::Nothing, Question::Read(_)) => {
+            format!("a loop that has read one result {REPETITIONS_MAX} times reads without end")
+        }
+        _ => return,
+    };
+    causes.note_fact(ExplorationFact::Bound(&format!("{bound} ({location})")));
+}
+
 impl<F: Fn(&ProtocolEngine) -> Answers + Unpin> Future for QuestionCall<F> {
     type Output = PickedAnswer;
 
@@ -308,6 +322,8 @@ impl<F: Fn(&ProtocolEngine) -> Answers + Unpin> Future for QuestionCall<F> {
             }
             return Poll::Ready(PickedAnswer::No);
         }
+        // The news may have come after a change of the memory that the rank has read.
+        process.cold().looks.forget_other_read(this.question);
         engine
             .requests
             .note_cause(|record| record.note_look(channel, &answers.one_of));

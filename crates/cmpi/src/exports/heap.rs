@@ -118,7 +118,7 @@ extern "C" fn page_aligned(bytes: usize) -> *mut c_void {
 
 extern "C" fn usable(address: *mut c_void) -> usize {
     match Heap::from_address(address as usize) {
-        Some(heap) => heap.usable(address as usize).unwrap_or(0),
+        Some(heap) => heap.grant_usable(address as usize).unwrap_or(0),
         // SAFETY: the program's own call.
         None => unsafe { libc::malloc_usable_size(address) },
     }

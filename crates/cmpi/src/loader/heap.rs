@@ -159,10 +159,15 @@ impl Heap {
             unsafe { (*control).top = end };
             self.0 + top
         } else {
-            if !self.has_block(found) || self.header(found).state != FREED {
+            if !self.has_block(found) {
                 return Err(HeapError::Corrupted);
             }
-            let before = found + self.header(found).block_distance() - HEADER;
+            let freed = self.header(found);
+            let distances = HEADER..length_of(class);
+            if freed.state != FREED || !distances.contains(&freed.block_distance()) {
+                return Err(HeapError::Corrupted);
+            }
+            let before = found + freed.block_distance() - HEADER;
             // SAFETY: the block is in the heap, and has room for a word after its header. A header
             // at another distance must not be taken for one of this block.
             unsafe {
@@ -208,6 +213,18 @@ impl Heap {
     pub(crate) fn usable(self, address: usize) -> Result<usize, HeapError> {
         let header = self.allocated(address)?;
         Ok(length_of(header.class as usize) - header.block_distance())
+    }
+
+    /// The same for a program that asks for this number: from now on the program has asked for all
+    /// of these bytes.
+    pub(crate) fn grant_usable(self, address: usize) -> Result<usize, HeapError> {
+        let header = Header {
+            rest: 0,
+            ..self.allocated(address)?
+        };
+        // SAFETY: the header of a block that was found in the heap.
+        unsafe { ptr::write((address - HEADER) as *mut Header, header) };
+        self.usable(address)
     }
 
     /// Returns the number of bytes that a program has asked for at an address.

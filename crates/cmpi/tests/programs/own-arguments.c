@@ -12,6 +12,7 @@
 static int rank, ranks;
 
 static void right(void) {
+  int one[2] = {1, 1}, both[2] = {0, 0};
   int own[4] = {rank, rank + 10, rank + 20, rank + 30}, all[16], counts[2] = {1, 3};
   int gaps[2] = {0, 2}, *block = malloc(3 * sizeof(int)), *whole = aligned_alloc(64, 128);
   MPI_Gather(own, 2, INT, all, 2, INT, 0, WORLD);
@@ -23,6 +24,30 @@ static void right(void) {
   MPI_Allgather(own + 2, 1, INT, own, 1, INT, WORLD);
   MPI_Reduce(rank ? own : MPI_IN_PLACE, rank ? NULL : own, 2, INT, MPI_SUM, 0, WORLD);
   MPI_Exscan(MPI_IN_PLACE, own, 1, INT, MPI_SUM, WORLD);
+  /* Two datatypes take turns in one array. */
+  MPI_Datatype even, odd, zero, five;
+  int mine = rank, first = 0;
+  MPI_Aint at = 5 * sizeof(int), places[2];
+  MPI_Type_vector(2, 1, 4, INT, &even);
+  MPI_Type_create_hindexed(1, (int[]){2}, &at, INT, &odd);
+  MPI_Type_create_resized(odd, 0, 8 * sizeof(int), &five);
+  MPI_Type_commit(&even);
+  MPI_Type_commit(&five);
+  MPI_Allgather(all, 1, even, all, 1, five, WORLD);
+  MPI_Get_address(&mine, &places[0]);
+  MPI_Get_address(own, &places[1]);
+  MPI_Type_create_hindexed(1, (int[]){1}, &places[0], INT, &zero);
+  MPI_Type_free(&even);
+  MPI_Type_create_hindexed(1, (int[]){1}, &places[1], INT, &even);
+  MPI_Type_commit(&zero);
+  MPI_Type_commit(&even);
+  MPI_Allreduce(&mine, &first, 1, INT, MPI_MIN, WORLD);
+  MPI_Alltoallw(MPI_BOTTOM, one, both, (MPI_Datatype[]){zero, zero}, MPI_BOTTOM,
+                (int[]){1, 1}, (int[]){0, 4}, (MPI_Datatype[]){even, even}, WORLD);
+  MPI_Type_free(&even);
+  MPI_Type_free(&odd);
+  MPI_Type_free(&zero);
+  MPI_Type_free(&five);
   /* A receive may have room for more than the block, if the message is short. */
   MPI_Sendrecv(own, 3, INT, 1 - rank, 0, block, 1000, INT, 1 - rank, 0, WORLD, MPI_STATUS_IGNORE);
   /* Where an aligned block was, another block begins elsewhere. */

@@ -2,7 +2,7 @@
 //!
 //! * A rank also sends a block to itself, or the same as to itself to all others. The send
 //!   arguments and the receive arguments give the same length and type of this block (MPI 5.0,
-//!   sections 6.5 to 6.8 and 8.6).
+//!   sections 6.5 to 6.8).
 //! * The blocks that a rank receives have no memory in common (section 6.5).
 //! * The contribution and the result have no memory in common, unless the call has `MPI_IN_PLACE`
 //!   (sections 2.3 and 6.2.2).
@@ -11,7 +11,7 @@
 //! of an intercommunicator, which have arguments of their own.
 
 use super::super::active;
-use super::forms::{CollectiveOperation, Exchange, Prepared};
+use super::forms::{CollectiveOperation, Prepared};
 use crate::bridge::{caller, with_state};
 use crate::errors::CallError;
 use crate::handles::Target;
@@ -85,23 +85,13 @@ impl Prepared {
             CollectiveOperation::AlltoallV(..) | CollectiveOperation::AlltoallW(_) => {
                 (*given.get(rank)?, *result.get(rank)?)
             }
-            // All neighbours give blocks of one length.
-            CollectiveOperation::Neighbors(graph, exchange) => {
-                let destinations = graph.destinations().len();
-                match exchange {
-                    Exchange::Allgather if destinations > 0 => (first?, filled?),
-                    Exchange::Alltoall if destinations > 0 => {
-                        (one_of(first?, destinations), filled?)
-                    }
-                    _ => return None,
-                }
-            }
+            // Neighbours are other ranks.
             _ => return None,
         })
     }
 
-    /// Refuses memory that the call reads and fills. A plain run compares the begins of the
-    /// buffers, as other MPIs do, and a model checker each byte.
+    /// Refuses memory that the call reads and fills. A plain run looks at buffers with one address
+    /// only, which is the usual mistake.
     fn refuse_common_memory(&self) -> Result<(), CallError> {
         if self.in_place {
             return Ok(());
@@ -112,8 +102,8 @@ impl Prepared {
         let begin = |place: Option<&Target>| place.map(|place| place.address);
         let (reads, fills) = (begin(given().next()), begin(result().next()));
         let has_common = reads.is_some()
-            && (reads == fills
-                || caller().is_checked() && active::have_common_byte(given(), result()));
+            && (reads == fills || caller().is_checked())
+            && active::have_common_byte(given(), result());
         if !has_common {
             return Ok(());
         }

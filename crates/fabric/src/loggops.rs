@@ -70,6 +70,9 @@ use costs::{WayCosts, rest_of};
 /// order of the ranks where these go in step, and a million ranks wait less for memory.
 type EndingSends = Slab<(Time, Token)>;
 
+/// In the place of the end of a computation that has failed: the processor does no more work.
+const LOST: u32 = NONE - 1;
+
 /// One rank's processor and adapter.
 #[derive(Clone, Copy, Debug)]
 struct RankNode {
@@ -449,6 +452,10 @@ impl Tables {
             return rank;
         }
         ends.transits.remove(index);
+        let node = &mut self.nodes[rank as usize];
+        if node.computing == index {
+            node.computing = LOST;
+        }
         // Where ranks get connected, the device hears of the host otherwise.
         if !ranks.connects() {
             let message = "computation failed: host failure".to_owned();

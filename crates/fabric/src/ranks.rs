@@ -147,7 +147,8 @@ pub(crate) trait SimulatedDevice: Device {
     /// The rank is about to look into its inbox.
     fn before_poll(&self, _rank: u32) {}
 
-    /// Takes the end of a send that the device has kept until the rank looks.
+    /// Takes the end of a send that the device has kept until the rank looks, after all events of
+    /// the inbox.
     fn take_sent(&self, _rank: u32) -> Option<ChannelEvent> {
         None
     }

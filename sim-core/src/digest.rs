@@ -36,12 +36,21 @@ impl Digest {
 
     /// Folds a text into the digest, length included.
     pub fn mix_str(&mut self, text: &str) {
-        for chunk in text.as_bytes().chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.mix(u64::from_le_bytes(word), chunk.len() as u64);
+        self.mix_bytes(text.as_bytes());
+    }
+
+    /// Folds bytes into the digest, length included.
+    pub fn mix_bytes(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks::<8>();
+        for word in words {
+            self.mix(u64::from_le_bytes(*word), 8);
         }
-        self.mix(text.len() as u64, GOLDEN);
+        if !rest.is_empty() {
+            let mut word = [0; 8];
+            word[..rest.len()].copy_from_slice(rest);
+            self.mix(u64::from_le_bytes(word), rest.len() as u64);
+        }
+        self.mix(bytes.len() as u64, GOLDEN);
     }
 
     /// The 64 bits.

@@ -1,5 +1,5 @@
-//! `cargo xtask instructions`: the cost of a message, a transition of the checker, a `yield` and a
-//! `sleep`.
+//! `cargo xtask instructions`: the cost of a message, a transition of the checker, a `yield`, a
+//! `sleep` and an interaction of the fuzzer.
 //!
 //! Each workload runs twice under callgrind, which counts executed instructions, with two lengths.
 //! The difference leaves out the start of the process. Counts do not depend on the load of the

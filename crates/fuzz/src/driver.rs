@@ -66,7 +66,7 @@ impl Outcome {
     pub fn digest(&self) -> Digest {
         let mut digest = Digest::default();
         for response in self.responses.iter().flatten() {
-            digest.mix_str(&response.line());
+            response.mix_into(&mut digest);
         }
         let step = self.blocked.as_ref().map_or(0, |blocked| blocked.step + 1);
         digest.mix(step as u64, self.end);

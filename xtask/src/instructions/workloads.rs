@@ -15,7 +15,7 @@ pub(super) struct Workload {
     pub(super) per: Per,
 }
 
-/// A number of messages, transitions, yields or sleeps.
+/// A number of messages, transitions, yields, sleeps or interactions.
 pub(super) enum Per {
     /// The difference of the two lengths.
     Known(u64),
@@ -101,5 +101,14 @@ pub(super) const ALL: &[Workload] = &[
         short: "5",
         long: "7",
         per: Per::Transition,
+    },
+    Workload {
+        name: "fuzz",
+        build: &["-p", "simrun-tools"],
+        program: "simrun-tools",
+        arguments: "fuzz --tries LENGTH",
+        short: "500",
+        long: "1500",
+        per: Per::Known(1_000),
     },
 ];

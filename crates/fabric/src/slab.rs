@@ -119,3 +119,75 @@ impl SlabList {
         self.first = std::mem::replace(&mut place.next, NONE);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes all values out of a list and out of the table, in the order of the list.
+    fn drain_list(slab: &mut Slab<char>, list: &mut SlabList) -> String {
+        let mut values = String::new();
+        while !list.is_empty() {
+            let first = list.first;
+            list.pop(slab);
+            values.push(slab.remove(first));
+        }
+        values
+    }
+
+    #[test]
+    fn the_place_that_was_freed_last_is_used_first() {
+        let mut slab = Slab::default();
+        let places = ['a', 'b', 'c'].map(|value| slab.insert(value));
+        assert_eq!(places, [0, 1, 2]);
+        assert_eq!((slab.remove(0), slab.remove(2)), ('a', 'c'));
+        assert_eq!(slab.iter().collect::<String>(), "b");
+        assert_eq!(['d', 'e', 'f'].map(|value| slab.insert(value)), [2, 0, 3]);
+        assert_eq!(slab.iter().collect::<String>(), "ebdf");
+        *slab.get_mut(1) = 'g';
+        assert_eq!((*slab.get(0), *slab.get(1)), ('e', 'g'));
+    }
+
+    #[test]
+    fn a_cleared_table_has_no_free_places() {
+        let mut slab = Slab::default();
+        let places = ['a', 'b'].map(|value| slab.insert(value));
+        slab.remove(places[1]);
+        slab.clear();
+        assert_eq!(slab.iter().count(), 0);
+        assert_eq!(['c', 'd'].map(|value| slab.insert(value)), [0, 1]);
+    }
+
+    #[test]
+    fn lists_keep_their_order_in_places_that_are_used_again() {
+        let mut slab = Slab::default();
+        let mut lists = [SlabList::EMPTY; 2];
+        for round in 0..3 {
+            for (number, value) in "abcdef".chars().enumerate() {
+                let index = slab.insert(value);
+                lists[number % 2].push(&mut slab, index);
+            }
+            let [first, second] = &mut lists;
+            assert_eq!(drain_list(&mut slab, second), "bdf", "round {round}");
+            // The list continues in places that the other one has given up.
+            let index = slab.insert('g');
+            first.push(&mut slab, index);
+            assert_eq!(drain_list(&mut slab, first), "aceg", "round {round}");
+        }
+        assert_eq!(slab.places.len(), 6);
+    }
+
+    #[test]
+    fn a_value_that_leaves_a_list_stays_in_the_table() {
+        let mut slab = Slab::default();
+        let [first, second] = ['a', 'b'].map(|value| slab.insert(value));
+        let (mut list, mut other) = (SlabList::EMPTY, SlabList::EMPTY);
+        list.push(&mut slab, first);
+        list.push(&mut slab, second);
+        list.pop(&mut slab);
+        other.push(&mut slab, first);
+        assert_eq!((list.first, other.first), (second, first));
+        assert_eq!(drain_list(&mut slab, &mut other), "a");
+        assert_eq!(drain_list(&mut slab, &mut list), "b");
+    }
+}

@@ -18,7 +18,7 @@ use sim_core::{Limit, Outcome, RunProgress, Time};
 use crate::args::{EXIT_STATUS, OutputArgs, Payload, RunArgs};
 use crate::check::{self, CheckArgs};
 use crate::guard::{self, Guard, Misdeed, Watched};
-use crate::help::{may_ask_for_help, prepare_help};
+use crate::help::{HelpRequest, prepare_help};
 use crate::memory::{self, Estimate};
 use crate::observation::RunObservation;
 use crate::pcap::PcapFile;
@@ -152,7 +152,7 @@ fn build_command<Options: clap::Args>(
     let about = own.as_ref().and_then(|own| own.get_about().cloned());
     let mut sections = String::new();
     if let Some(own) = own
-        && may_ask_for_help(arguments)
+        && HelpRequest::from_arguments(arguments) != HelpRequest::Absent
     {
         let mut own = own
             .disable_help_flag(true)

@@ -14,21 +14,35 @@ const WIDTH: usize = 100;
 /// Beginnings of a detail.
 const DETAILS: [&str; 5] = [" (", " [", ", ", ": ", "; "];
 
-/// Returns true for arguments that ask for the short form.
-#[must_use]
-pub fn is_help_short(arguments: &[OsString]) -> bool {
-    let mut words = arguments.iter().take_while(|word| *word != "--");
-    arguments.is_empty() || words.any(|word| word == "-h")
+/// The help that arguments ask for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum HelpRequest {
+    /// Neither `-h` nor `--help`, not even among joined flags as in `-qh`: a text that is shown in
+    /// the help alone need not be made.
+    Absent,
+    /// A word with an `h` behind a `-`, which may be `--help`.
+    Possible,
+    /// The short form.
+    Short,
 }
 
-/// Returns false only for arguments without `-h` and `--help`, also among joined flags as in `-qh`:
-/// a text that is shown in the help alone need not be made.
-pub(crate) fn may_ask_for_help(arguments: &[OsString]) -> bool {
-    let mut words = arguments.iter().take_while(|word| *word != "--");
-    words.any(|word| {
-        let bytes = word.as_encoded_bytes();
-        bytes.starts_with(b"-") && bytes.contains(&b'h')
-    })
+impl HelpRequest {
+    /// Returns the help that arguments before `--` ask for.
+    pub(crate) fn from_arguments(arguments: &[OsString]) -> Self {
+        let words = arguments.iter().take_while(|word| *word != "--");
+        let requests = words.map(|word| match word.as_encoded_bytes() {
+            b"-h" => Self::Short,
+            [b'-', flags @ ..] if flags.contains(&b'h') => Self::Possible,
+            _ => Self::Absent,
+        });
+        requests.max().unwrap_or(Self::Absent)
+    }
+}
+
+/// Returns true for arguments that get the short form.
+#[must_use]
+pub fn is_help_short(arguments: &[OsString]) -> bool {
+    arguments.is_empty() || HelpRequest::from_arguments(arguments) == HelpRequest::Short
 }
 
 /// Returns a command with the form of help that the arguments ask for.
@@ -99,7 +113,27 @@ fn wrap_at(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::wrap_at;
+    use super::{HelpRequest, wrap_at};
+
+    #[test]
+    fn only_words_before_the_arguments_of_the_program_ask_for_help() {
+        for (line, expected) in [
+            ("", HelpRequest::Absent),
+            ("-n 4 apps/ring", HelpRequest::Absent),
+            ("-h", HelpRequest::Short),
+            ("run apps/ring -h", HelpRequest::Short),
+            ("--help -h", HelpRequest::Short),
+            ("--help", HelpRequest::Possible),
+            ("-qh", HelpRequest::Possible),
+            ("--hosts 4", HelpRequest::Possible),
+            ("h apps/help", HelpRequest::Absent),
+            ("apps/ring -- -h --help", HelpRequest::Absent),
+            ("--help apps/ring -- -h", HelpRequest::Possible),
+        ] {
+            let words: Vec<_> = line.split_whitespace().map(Into::into).collect();
+            assert_eq!(HelpRequest::from_arguments(&words), expected, "{line}");
+        }
+    }
 
     #[test]
     fn lines_are_broken_below_the_text_of_an_option() {

@@ -213,8 +213,10 @@ enum Sub {
     /// Make timelines of runs from their event logs
     Trace,
     /// Compile an MPI program in C for simrun run and simrun check
+    #[command(after_help = "Example: simrun cc -O2 -g -o ring apps/c/ring.c")]
     Cc(CompilerCommand),
     /// Compile an MPI program in C++ for simrun run and simrun check
+    #[command(after_help = "Example: simrun cxx -O2 -g -o solver solver.cc")]
     Cxx(CompilerCommand),
     /// Make links mpicc, mpicxx, mpic++, mpirun and mpiexec to simrun, and print their folder
     #[command(after_help = "Example: PATH=$(simrun wrappers):$PATH make")]
@@ -297,7 +299,11 @@ fn act_on(mut arguments: Vec<OsString>) -> ExitCode {
         return TOOLS.hand_over(&arguments);
     }
     let first = arguments.first().and_then(|first| first.to_str());
-    if matches!(first, Some("cc" | "cxx" | package::AS_PROGRAM)) {
+    let is_compiler = matches!(first, Some("cc" | "cxx"));
+    if is_compiler && arguments[1..] == ["-h"] {
+        // Compilers have no such option; with --help they print their own help.
+        arguments = vec!["help".into(), arguments.swap_remove(0)];
+    } else if is_compiler || first == Some(package::AS_PROGRAM) {
         return act_on_compiled(&arguments);
     }
     let program_name = OsString::from("simrun");

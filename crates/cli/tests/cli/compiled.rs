@@ -208,6 +208,17 @@ fn wrappers_are_compilers_under_the_names_that_builds_expect() {
 }
 
 #[test]
+fn fortran_sources_that_call_mpi_are_refused() {
+    let folder = Folder::new();
+    let text = "program main\n  Use MPI\n  call MPI_Init(error)\nend program\n";
+    let source = folder.write("main.F90", text);
+    let output = called(&folder, &[], &["cc", "-c", &source]);
+    output.refuses_with(&format!(
+        "{source}: calls of MPI in Fortran are not supported: expected a source in C or C++"
+    ));
+}
+
+#[test]
 fn a_compiler_is_never_simrun() {
     let folder = Folder::new();
     let own = format!("{SIMRUN} cc");

@@ -7,7 +7,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use simrun::package::{self, WRAPPERS};
@@ -56,8 +56,38 @@ fn is_simrun(command: &OsStr) -> bool {
     simrun.is_some() && found.and_then(real) == simrun
 }
 
+/// Endings of the names of Fortran sources, in lower case.
+const FORTRAN_ENDINGS: [&str; 7] = ["f", "for", "ftn", "f90", "f95", "f03", "f08"];
+
+/// Maximum number of bytes of a Fortran source that is searched for calls of MPI.
+const FORTRAN_MAX: u64 = 16 << 20;
+
+/// Words with which a Fortran source calls MPI, in lower case.
+const FORTRAN_MPI: [&str; 3] = ["use mpi", "mpif.h", "call mpi_"];
+
+/// Returns the first argument that is a Fortran source with calls of MPI, for which the ABI has no
+/// functions.
+fn find_fortran(arguments: &[OsString]) -> Option<&Path> {
+    let calls_mpi = |file: &&Path| {
+        let ending = file.extension().unwrap_or_default().to_ascii_lowercase();
+        let is_fortran = FORTRAN_ENDINGS.iter().any(|known| ending == *known);
+        let source = is_fortran.then(|| files::read_bytes(file, FORTRAN_MAX).ok());
+        source.flatten().is_some_and(|source| {
+            let text = String::from_utf8_lossy(&source).to_ascii_lowercase();
+            FORTRAN_MPI.iter().any(|words| text.contains(words))
+        })
+    };
+    arguments.iter().map(Path::new).find(calls_mpi)
+}
+
 /// Replaces this process by a compiler.
 pub(super) fn compile(arguments: &[OsString], compiler: Compiler) -> ExitCode {
+    if let Some(file) = find_fortran(arguments) {
+        return status::refuse(format_args!(
+            "{}: calls of MPI in Fortran are not supported: expected a source in C or C++",
+            file.display()
+        ));
+    }
     let (cc, compiler) = match (find_compiler(CC), find_compiler(compiler)) {
         (Ok(cc), Ok(compiler)) => (cc, compiler),
         (Err(problem), _) | (_, Err(problem)) => return status::refuse(problem),

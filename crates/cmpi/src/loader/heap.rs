@@ -164,14 +164,18 @@ impl Heap {
             }
             let freed = self.header(found);
             let distances = HEADER..length_of(class);
-            if freed.state != FREED || !distances.contains(&freed.block_distance()) {
+            let payload = found + freed.block_distance();
+            if freed.state != FREED
+                || !distances.contains(&freed.block_distance())
+                || !self.has_block(payload)
+            {
                 return Err(HeapError::Corrupted);
             }
-            let before = found + freed.block_distance() - HEADER;
-            // SAFETY: the block is in the heap, and has room for a word after its header. A header
+            let before = payload - HEADER;
+            // SAFETY: the block is in the heap, and has room for a word after each header. A header
             // at another distance must not be taken for one of this block.
             unsafe {
-                (*control).free[class] = ptr::read((found + HEADER) as *const usize);
+                (*control).free[class] = ptr::read(payload as *const usize);
                 if before != found && self.has_block(before) {
                     ptr::write(before as *mut u32, 0);
                 }
@@ -247,7 +251,8 @@ impl Heap {
             ptr::write((address - HEADER) as *mut Header, freed);
             ptr::write(block as *mut Header, freed);
             let first = &raw mut (*self.control()).free[class];
-            ptr::write((block + HEADER) as *mut usize, *first);
+            // Behind both headers.
+            ptr::write(address as *mut usize, *first);
             *first = block;
         }
         Ok(())
@@ -352,5 +357,37 @@ mod tests {
         }
         assert_eq!(before, HEAP);
         assert!(size_of::<Control>() <= FIRST);
+    }
+
+    /// Aligned memory is 16 bytes behind the begin of the block, or more.
+    #[test]
+    fn a_freed_block_keeps_its_header_at_each_distance() {
+        let mut memory: Vec<u128> = vec![0; 1 << 16];
+        let heap = Heap((memory.as_mut_ptr() as usize).next_multiple_of(1 << 12));
+        let mut distances = Vec::new();
+        for alignment in [16, 32, 64, 128] {
+            // Blocks of another length in between move the begin of the next block.
+            let blocks: Vec<usize> = (0..8)
+                .map(|_| {
+                    heap.allocate(1, HEADER).unwrap();
+                    heap.allocate(100, alignment).unwrap()
+                })
+                .collect();
+            for address in &blocks {
+                distances.push(heap.allocated(*address).unwrap().block_distance());
+                heap.free(*address).unwrap();
+                assert_eq!(heap.asked_length(*address), Err(HeapError::Freed));
+                assert_eq!(heap.free(*address), Err(HeapError::Freed));
+            }
+            // The block that was freed last is used first.
+            for address in blocks.into_iter().rev() {
+                assert_eq!(heap.allocate(100, alignment), Ok(address));
+                assert_eq!(heap.asked_length(address), Ok(100));
+            }
+        }
+        assert!(
+            [16, 32, 64, 96].iter().all(|it| distances.contains(it)),
+            "{distances:?}"
+        );
     }
 }

@@ -12,6 +12,8 @@
 //! [`CONTENTS_MAX`] bytes of a buffer, partitioned messages, datatypes with more than
 //! [`PIECES_MAX`] pieces.
 
+use std::iter;
+
 use super::memory;
 use crate::bridge::{caller, with_state};
 use crate::errors::CallError;
@@ -66,9 +68,35 @@ fn pieces_of(place: Target) -> Vec<(usize, usize)> {
     all
 }
 
+/// Returns the pieces of places in the order of their addresses, joined where they touch, and true
+/// if two of the pieces had a common byte.
+fn merge_pieces<'a>(places: impl Iterator<Item = &'a Target>) -> (Vec<(usize, usize)>, bool) {
+    let places = places.filter(|place| !place.is_nowhere());
+    let mut all: Vec<_> = places.flat_map(|place| pieces_of(*place)).collect();
+    all.retain(|(start, end)| start < end);
+    all.sort_unstable();
+    let mut has_overlap = false;
+    all.dedup_by(|later, earlier| {
+        has_overlap |= later.0 < earlier.1;
+        let touches = later.0 <= earlier.1;
+        if touches {
+            earlier.1 = earlier.1.max(later.1);
+        }
+        touches
+    });
+    (all, has_overlap)
+}
+
+/// Returns true if two lists of merged pieces have a common byte.
 fn overlap(some: &[(usize, usize)], others: &[(usize, usize)]) -> bool {
-    let is_common = |a: &(usize, usize)| others.iter().any(|b| a.0 < b.1 && b.0 < a.1);
-    some.iter().any(is_common)
+    let mut others = others.iter().peekable();
+    some.iter().any(|(start, end)| {
+        while others
+            .next_if(|(_, other_end)| other_end <= start)
+            .is_some()
+        {}
+        others.peek().is_some_and(|(other, _)| other < end)
+    })
 }
 
 /// Returns true if some of the places and some of the others have a common byte.
@@ -76,17 +104,12 @@ pub(super) fn have_common_byte<'a>(
     some: impl Iterator<Item = &'a Target>,
     others: impl Iterator<Item = &'a Target>,
 ) -> bool {
-    let others: Vec<_> = others.flat_map(|place| pieces_of(*place)).collect();
-    { some }.any(|place| overlap(&pieces_of(*place), &others))
+    overlap(&merge_pieces(some).0, &merge_pieces(others).0)
 }
 
 /// Returns true if two of the places have a common byte.
 pub(super) fn have_overlap(places: &[Target]) -> bool {
-    let used = places.iter().filter(|place| !place.is_nowhere());
-    let mut pieces: Vec<_> = used.flat_map(|place| pieces_of(*place)).collect();
-    pieces.retain(|(start, end)| start < end);
-    pieces.sort_unstable();
-    !pieces.is_sorted_by(|(_, end), (start, _)| end <= start)
+    merge_pieces(places.iter()).1
 }
 
 /// Returns the memory of an operation that reads `given` and fills `result`.
@@ -99,7 +122,7 @@ fn memory_of(owner: ActiveOwner, given: &[Target], result: &[Target]) -> Vec<Act
         .map(|(place, is_filled)| ActiveMemory {
             owner,
             place: *place,
-            pieces: pieces_of(*place),
+            pieces: merge_pieces(iter::once(place)).0,
             is_filled,
             location,
             contents: 0,
@@ -215,9 +238,65 @@ pub(super) fn end_request(request: Handle) -> Result<(), CallError> {
 
 /// Compares the send buffer of one call with the receive buffer of the same call.
 pub(super) fn distinct(given: Target, result: Target) -> Result<(), CallError> {
-    if caller().is_checked() && overlap(&pieces_of(given), &pieces_of(result)) {
+    if caller().is_checked() && have_common_byte(iter::once(&given), iter::once(&result)) {
         let text = "the buffers of the send and of the receive overlap";
         return Err(CallError::new("MPI_ERR_BUFFER", text));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::handles::ElementLayout;
+    use crate::layouts::Segment;
+
+    /// Pieces of one byte, two bytes apart.
+    fn bytes_at(address: usize, count: usize) -> Target {
+        let segment = |number: usize| Segment {
+            offset: (2 * number).cast_signed(),
+            length: 1,
+        };
+        let element = ElementLayout {
+            segments: (0..count).map(segment).collect::<Vec<_>>().leak(),
+            ..ElementLayout::without_padding(count, mpi::Element::BYTES)
+        };
+        Target {
+            address,
+            length: count,
+            element: Box::leak(Box::new(element)),
+        }
+    }
+
+    #[test]
+    fn places_between_each_other_have_no_common_byte() {
+        let [even, odd] = [0x1000, 0x1001].map(|address| bytes_at(address, 8));
+        let has_common = |some: &[Target], others: &[Target]| {
+            let found = have_common_byte(some.iter(), others.iter());
+            assert_eq!(found, have_common_byte(others.iter(), some.iter()));
+            found
+        };
+        assert!(!has_common(&[even], &[odd]));
+        assert!(!have_overlap(&[even, odd]));
+        // The last byte of the first is the first byte of the second.
+        let next = bytes_at(0x100e, 8);
+        assert!(has_common(&[odd, even], &[next]));
+        assert!(have_overlap(&[even, odd, next]));
+        // An overlap of places of one side is none with the other side.
+        assert!(!has_common(&[even, even], &[odd]));
+        assert!(have_overlap(&[even, even]));
+        assert!(!has_common(&[], &[odd]) && !has_common(&[bytes_at(0x1000, 0)], &[even]));
+    }
+
+    /// Compared each with each, the pieces would take minutes.
+    #[test]
+    fn many_pieces_are_compared_in_their_order() {
+        let places = |first: usize| {
+            let place = move |number: usize| bytes_at(first + number * 2 * PIECES_MAX, PIECES_MAX);
+            (0..200).rev().map(place).collect::<Vec<Target>>()
+        };
+        let [even, odd] = [0x10_0000, 0x10_0001].map(places);
+        assert!(!have_common_byte(even.iter(), odd.iter()));
+        assert!(have_common_byte(even.iter(), odd.iter().chain(&even[..1])));
+    }
 }

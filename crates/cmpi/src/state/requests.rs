@@ -71,7 +71,8 @@ pub(crate) struct ActiveOwner {
 pub(crate) struct ActiveMemory {
     pub(crate) owner: ActiveOwner,
     pub(crate) place: Target,
-    /// First byte of each piece, and the byte after the last byte of the piece.
+    /// First byte of each piece, and the byte after the last byte of the piece, in their order and
+    /// joined where they touch.
     pub(crate) pieces: Vec<(usize, usize)>,
     /// True if the operation stores its result in this memory.
     pub(crate) is_filled: bool,

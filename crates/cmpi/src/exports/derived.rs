@@ -77,6 +77,11 @@ fn number(value: impl Count, name: &str) -> Result<usize, CallError> {
     natural(value, name, "MPI_ERR_ARG")
 }
 
+/// Returns the argument `count` of a call.
+fn count_of(count: impl Count) -> Result<usize, CallError> {
+    natural(count, "count", "MPI_ERR_COUNT")
+}
+
 /// Makes a datatype of blocks of elements of another datatype, from the lengths of the blocks in
 /// elements and their displacements, and stores the new datatype.
 fn blocks<N: Count>(
@@ -273,24 +278,25 @@ fn advance_position<N: Count>(
 
 exports! {
     fn MPI_Type_contiguous<N>(count: N, old: Handle, new: *mut Handle) {
+        count_of(count)?;
         let contents = Contents::new(CONTIGUOUS).counts(&[count]);
         blocks((iter::once(count), &[0]), contents, (old, new))
     }
 
     fn MPI_Type_vector<N>(count: N, length: N, stride: N, old: Handle, new: *mut Handle) {
         let contents = Contents::new(VECTOR).counts(&[count, length, stride]);
-        let places = strided(number(count, "count")?, scaled(&[stride], old)?[0]);
+        let places = strided(count_of(count)?, scaled(&[stride], old)?[0]);
         blocks((iter::repeat(length), &places), contents, (old, new))
     }
 
     fn MPI_Type_create_hvector<N>(count: N, length: N, stride: isize, old: Handle, new: *mut Handle) {
         let contents = Contents::new(HVECTOR).counts(&[count, length]).with_displacements::<N>(&[stride]);
-        let places = strided(number(count, "count")?, stride);
+        let places = strided(count_of(count)?, stride);
         blocks((iter::repeat(length), &places), contents, (old, new))
     }
 
     fn MPI_Type_indexed<N>(count: N, lengths: *const N, displs: *const N, old: Handle, new: *mut Handle) {
-        let blocks_number = number(count, "count")?;
+        let blocks_number = count_of(count)?;
         let lengths = list(blocks_number, lengths, "array_of_blocklengths")?;
         let places = list(blocks_number, displs, "array_of_displacements")?;
         let contents = Contents::new(INDEXED).counts(&[count]).counts(&lengths).counts(&places);
@@ -298,7 +304,7 @@ exports! {
     }
 
     fn MPI_Type_create_hindexed<N>(count: N, lengths: *const N, displs: *const isize, old: Handle, new: *mut Handle) {
-        let blocks_number = number(count, "count")?;
+        let blocks_number = count_of(count)?;
         let lengths = list(blocks_number, lengths, "array_of_blocklengths")?;
         let places = list(blocks_number, displs, "array_of_displacements")?;
         let contents = Contents::new(HINDEXED).counts(&[count]).counts(&lengths).with_displacements::<N>(&places);
@@ -306,19 +312,19 @@ exports! {
     }
 
     fn MPI_Type_create_indexed_block<N>(count: N, length: N, displs: *const N, old: Handle, new: *mut Handle) {
-        let places = list(number(count, "count")?, displs, "array_of_displacements")?;
+        let places = list(count_of(count)?, displs, "array_of_displacements")?;
         let contents = Contents::new(INDEXED_BLOCK).counts(&[count, length]).counts(&places);
         blocks((iter::repeat(length), &scaled(&places, old)?), contents, (old, new))
     }
 
     fn MPI_Type_create_hindexed_block<N>(count: N, length: N, displs: *const isize, old: Handle, new: *mut Handle) {
-        let places = list(number(count, "count")?, displs, "array_of_displacements")?;
+        let places = list(count_of(count)?, displs, "array_of_displacements")?;
         let contents = Contents::new(HINDEXED_BLOCK).counts(&[count, length]).with_displacements::<N>(&places);
         blocks((iter::repeat(length), &places), contents, (old, new))
     }
 
     fn MPI_Type_create_struct<N>(count: N, lengths: *const N, displs: *const isize, types: *const Handle, new: *mut Handle) {
-        let blocks_number = number(count, "count")?;
+        let blocks_number = count_of(count)?;
         let lengths = list(blocks_number, lengths, "array_of_blocklengths")?;
         let places = list(blocks_number, displs, "array_of_displacements")?;
         let types = list(blocks_number, types, "array_of_types")?;
@@ -537,7 +543,7 @@ exports! {
     }
 
     fn MPI_Pack_size<N>(count: N, datatype: Handle, _comm: Handle, size: *mut N) {
-        let length = number(count, "count")? * element(datatype)?.size;
+        let length = count_of(count)? * element(datatype)?.size;
         memory::store(size, in_c(length).unwrap_or_else(N::undefined));
         Ok(())
     }
@@ -564,7 +570,7 @@ exports! {
 
     fn MPI_Pack_external_size<N>(name: *const c_char, count: N, datatype: Handle, size: *mut i64) {
         external(name, datatype)?;
-        let length = number(count, "count")? * element(datatype)?.size;
+        let length = count_of(count)? * element(datatype)?.size;
         memory::store(size, in_c(length).unwrap_or_else(i64::undefined));
         Ok(())
     }

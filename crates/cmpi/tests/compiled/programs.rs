@@ -23,6 +23,7 @@ fn calls_have_the_results_that_the_standard_says() {
         ("partitioned", &[1, 2, 5], ""),
         ("reductions", &[1, 2, 3, 8], ""),
         ("windows", &[1, 2, 3, 8], ""),
+        ("codes", &[1, 2], ""),
     ] {
         let program = compiled(&folder, &format!("crates/cmpi/tests/programs/{name}.c"));
         for ranks in ranks {

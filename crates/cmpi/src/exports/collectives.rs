@@ -31,30 +31,6 @@ type Listed<N> = (*const N, *const N, Handle);
 /// Counts of blocks in elements, displacements in bytes, and datatypes.
 type ListedTypes<N, D> = (*const N, *const D, *const Handle);
 
-/// Returns the contribution of a rank and the place of the result. With `MPI_IN_PLACE`, the place
-/// of the result has the contribution.
-pub(super) fn contribution(
-    data: *const c_void,
-    result: *mut c_void,
-    (count, datatype): Elements<impl Count>,
-) -> Result<(Target, Target), CallError> {
-    let given = if is_in_place(data) {
-        result.cast_const()
-    } else {
-        data
-    };
-    // Only the root of a reduction has a place for the result.
-    let result = if result.is_null() {
-        given
-    } else {
-        result.cast_const()
-    };
-    Ok((
-        memory::elements_at(given, count, datatype)?,
-        memory::elements_at(result, count, datatype)?,
-    ))
-}
-
 /// Returns `count` elements that begin `blocks` blocks of as many elements behind an address.
 fn block_place(
     address: *const c_void,

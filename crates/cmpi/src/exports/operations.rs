@@ -6,7 +6,6 @@ use std::ffi::{c_int, c_void};
 
 use mpi::Op;
 
-use super::collectives::contribution;
 use super::memory;
 use crate::bridge::{caller, with_state};
 use crate::datatypes::element;
@@ -60,7 +59,8 @@ impl MpiState {
 
 exports! {
     fn MPI_Reduce_local<N>(data: *const c_void, inout: *mut c_void, count: N, datatype: Handle, op: Handle) {
-        let (given, target) = contribution(data, inout, (count, datatype))?;
+        let given = memory::elements_at(data, count, datatype)?;
+        let target = memory::elements_at(inout, count, datatype)?;
         let reduced = with_state(|state| {
             let op = state.op(op, datatype)?;
             let comm = state.comm(WORLD)?;

@@ -1,4 +1,5 @@
-/* Error codes of constructors of datatypes: prints "ok", or the first difference. */
+/* Error codes of constructors of datatypes and of MPI_Reduce_local: prints "ok", or the first
+   difference. */
 
 #include <mpi.h>
 #include <stdio.h>
@@ -39,12 +40,24 @@ static void datatypes(void) {
   CLASS(Pack_external_size("external32", -1, old, &place), MPI_ERR_COUNT);
 }
 
+static void reductions(void) {
+  int in = 1, inout = 2;
+  CLASS(Reduce_local(MPI_IN_PLACE, &inout, 1, MPI_INT, MPI_SUM), MPI_ERR_BUFFER);
+  CLASS(Reduce_local(&in, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM), MPI_ERR_BUFFER);
+  CLASS(Reduce_local(NULL, &inout, 1, MPI_INT, MPI_SUM), MPI_ERR_BUFFER);
+  CLASS(Reduce_local(&in, NULL, 1, MPI_INT, MPI_SUM), MPI_ERR_BUFFER);
+  CLASS(Reduce_local(&in, &inout, 1, MPI_INT, MPI_SUM), MPI_SUCCESS);
+  expect("the sum", inout, 3);
+  CLASS(Reduce_local(NULL, NULL, 0, MPI_INT, MPI_SUM), MPI_SUCCESS);
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(COMM, &rank);
   MPI_Comm_set_errhandler(COMM, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   datatypes();
+  reductions();
   MPI_Barrier(COMM);
   if (rank == 0)
     puts("ok");

@@ -85,8 +85,10 @@ pub use api::modes::{SendMode, SendModes};
 pub use api::op::{Integer, Number, Op};
 pub use api::persistent::{PersistentRequests, start_all};
 pub use api::region::Region;
-pub use api::request::{Completion, FreedRequest, Request, Wait, WaitAll, waitall, waitany};
-pub use api::several::{Completed, testall, testany, testsome, waitsome};
+pub use api::request::{
+    Completion, FreedRequest, Request, Wait, WaitAll, waitall, waitall_results, waitany,
+};
+pub use api::several::{Completed, testall, testall_results, testany, testsome, waitsome};
 pub use api::time::TimeControl;
 pub use api::topology::{Cartesian, Graph, Topologies, dims_create};
 pub use api::view::DatatypeMessages;

@@ -99,6 +99,36 @@ fn waitall_gives_the_first_error_and_all_are_over() {
 }
 
 #[test]
+fn each_of_several_requests_has_its_result() {
+    world(2).run_finished(|world: Comm| async move {
+        if world.rank() == 0 {
+            for tag in 0..6 {
+                world.send(&pattern(10, 0), 1, tag).await?;
+            }
+            return Ok(());
+        }
+        for first in [0, 3] {
+            let mut requests = Vec::new();
+            for (tag, length) in (first..).zip([10, 9, 10]) {
+                requests.push(world.irecv(world.buffer(length), 0, tag)?);
+            }
+            let results = match first {
+                0 => mpi::waitall_results(&mut requests).await,
+                _ => loop {
+                    if let Some(results) = mpi::testall_results(&mut requests).await {
+                        break results;
+                    }
+                },
+            };
+            let are_right = results.iter().map(|result| matches!(result, Some(Ok(_))));
+            assert_eq!(are_right.collect::<Vec<bool>>(), [true, false, true]);
+            assert!(requests.iter().all(Request::is_null));
+        }
+        Ok(())
+    });
+}
+
+#[test]
 fn a_loop_of_tests_ends_at_the_date_of_the_message_and_does_not_spin() {
     for length in [10, THRESHOLD] {
         let program = move |world: Comm| async move {

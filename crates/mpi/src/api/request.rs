@@ -555,6 +555,15 @@ pub fn waitall(requests: &mut [Request]) -> WaitAll<'_> {
     }
 }
 
+/// Waits as [`waitall`], and returns the result of each request.
+#[track_caller]
+pub fn waitall_results(
+    requests: &mut [Request],
+) -> impl Future<Output = Vec<Option<Result<Completion>>>> + '_ {
+    let mut waiting = waitall(requests);
+    std::future::poll_fn(move |context| waiting.poll_results(context))
+}
+
 /// The future of [`waitall`].
 #[must_use = "an operation does nothing until it is awaited"]
 #[derive(Debug)]
@@ -566,18 +575,15 @@ pub struct WaitAll<'a> {
     location: SourceLocation,
 }
 
-impl Future for WaitAll<'_> {
-    type Output = Result<Vec<Option<Completion>>>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.get_mut();
-        let Some(first) = this.requests.first() else {
-            return Poll::Ready(Ok(Vec::new()));
+impl WaitAll<'_> {
+    fn poll_results(&mut self, context: &Context<'_>) -> Poll<Vec<Option<Result<Completion>>>> {
+        let Some(first) = self.requests.first() else {
+            return Poll::Ready(Vec::new());
         };
         let process = Rc::clone(&first.process);
-        process.poll_until(context, Waits::All, this.location, |engine, channel| {
+        process.poll_until(context, Waits::All, self.location, |engine, channel| {
             // Paid one by one, as they come.
-            let rest = this.requests[this.over..].iter();
+            let rest = self.requests[self.over..].iter();
             if engine.requests.operations.has_charges() {
                 let mut done = rest
                     .clone()
@@ -592,15 +598,22 @@ impl Future for WaitAll<'_> {
                 Some(token) => engine.requests.is_done(token),
                 None => true,
             };
-            this.over += rest.take_while(is_over).count();
-            if this.over < this.requests.len() {
+            self.over += rest.take_while(is_over).count();
+            if self.over < self.requests.len() {
                 return None;
             }
             let finish = |request: &mut Request| request.complete(engine, channel);
-            let all: Vec<Option<Result<Completion>>> =
-                this.requests.iter_mut().map(finish).collect();
-            Some(all.into_iter().map(Option::transpose).collect())
+            Some(self.requests.iter_mut().map(finish).collect())
         })
+    }
+}
+
+impl Future for WaitAll<'_> {
+    type Output = Result<Vec<Option<Completion>>>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let results = self.get_mut().poll_results(context);
+        results.map(|all| all.into_iter().map(Option::transpose).collect())
     }
 }
 

@@ -333,12 +333,26 @@ pub fn testany(
 pub fn testall(
     requests: &mut [Request],
 ) -> impl Future<Output = Result<Option<Vec<Option<Completion>>>>> + '_ {
+    let results = testall_results(requests);
+    async move {
+        let all = results
+            .await
+            .map(|all| all.into_iter().map(Option::transpose).collect());
+        all.transpose()
+    }
+}
+
+/// Completes all requests as [`testall`], and returns the result of each request.
+#[track_caller]
+pub fn testall_results(
+    requests: &mut [Request],
+) -> impl Future<Output = Option<Vec<Option<Result<Completion>>>>> + '_ {
     let location = SourceLocation::caller();
     async move {
         let (count, name, waits) = (requests.len(), "testall", Waits::Tests("testall"));
         let (positions, tokens): (Vec<usize>, Vec<Token>) = active(requests).into_iter().unzip();
         let Some(first) = positions.first() else {
-            return Ok(Some(std::iter::repeat_with(|| None).take(count).collect()));
+            return Some(std::iter::repeat_with(|| None).take(count).collect());
         };
         let process = Rc::clone(requests[*first].process());
         let answers = move |engine: &ProtocolEngine| Answers {
@@ -353,14 +367,14 @@ pub fn testall(
             .ask_question(Question::about(name, requests), waits, location, answers)
             .await
         {
-            PickedAnswer::No => return Ok(None),
+            PickedAnswer::No => return None,
             PickedAnswer::Yes(_, _yes) => {
-                let mut all: Vec<Option<Completion>> = Vec::new();
+                let mut all: Vec<Option<Result<Completion>>> = Vec::new();
                 all.resize_with(count, || None);
                 for (position, result) in wait_for(requests, positions, location).await {
-                    all[position] = Some(result?);
+                    all[position] = Some(result);
                 }
-                return Ok(Some(all));
+                return Some(all);
             }
             PickedAnswer::Unpicked => {}
         }
@@ -371,21 +385,15 @@ pub fn testall(
             let open = |request: &Request| request.is_active() && !is_over(request, engine);
             if requests.iter().any(open) {
                 return may_answer_false((name, location), requests, process, engine)
-                    .then_some(Ok(None));
+                    .then_some(None);
             }
             if pays(requests, engine, channel) {
                 return None;
             }
             process.note_answer((location, Question::about(name, requests)), 1);
             let finish = |request: &mut Request| request.complete(engine, channel);
-            let all: Vec<Option<Result<Completion>>> = requests.iter_mut().map(finish).collect();
-            let all: Result<Vec<Option<Completion>>> =
-                all.into_iter().map(Option::transpose).collect();
-            Some(all.map(Some))
+            Some(Some(requests.iter_mut().map(finish).collect()))
         };
-        match Several::new(requests, waits, location, attempt) {
-            Some(waiting) => waiting.await,
-            None => Ok(None),
-        }
+        Several::new(requests, waits, location, attempt)?.await
     }
 }

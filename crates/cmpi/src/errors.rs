@@ -10,7 +10,16 @@ use crate::abi;
 
 /// The error of a call, in a box: the results of calls that succeed stay short.
 #[derive(Debug)]
-pub(crate) struct CallError(Box<(c_int, String)>);
+pub(crate) struct CallError(Box<ErrorParts>);
+
+#[derive(Debug)]
+struct ErrorParts {
+    /// The code that the call returns.
+    code: c_int,
+    /// The code of the cause, which the text tells.
+    cause: c_int,
+    text: String,
+}
 
 impl CallError {
     /// An error of this class, such as `MPI_ERR_ARG`.
@@ -21,18 +30,29 @@ impl CallError {
 
     /// The error that a function of the program has returned.
     pub(crate) fn of_program(code: c_int, text: impl Into<String>) -> Self {
-        Self(Box::new((code, text.into())))
+        Self(Box::new(ErrorParts {
+            code,
+            cause: code,
+            text: text.into(),
+        }))
+    }
+
+    /// Returns the error of a call about several requests, of which this is the error of one.
+    #[cold]
+    pub(crate) fn in_status(mut self) -> Self {
+        self.0.code = class_code("MPI_ERR_IN_STATUS");
+        self
     }
 
     /// Returns the code that a call returns.
     pub(crate) const fn code(&self) -> c_int {
-        self.0.0
+        self.0.code
     }
 
     /// Returns the text for a user.
     pub(crate) fn text(&self) -> String {
-        let (code, text) = &*self.0;
-        let class = class_of(*code).unwrap_or("error of the program");
+        let ErrorParts { cause, text, .. } = &*self.0;
+        let class = class_of(*cause).unwrap_or("error of the program");
         format!("{class}: {text}")
     }
 }

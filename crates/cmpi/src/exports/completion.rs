@@ -1,12 +1,12 @@
 //! Completion of requests (MPI 5.0, section 3.7).
 //!
-//! *Not modelled*: `MPI_ERR_IN_STATUS`: a call about several requests returns the first error.
+//! A call waits for all its requests, so no status has `MPI_ERR_PENDING`.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
 use std::ffi::c_int;
 
-use mpi::{CommunicatorManagement, Completed, Completion};
+use mpi::{CommunicatorManagement, Completion, Request};
 
 use super::{active, memory};
 use crate::arguments::{UNDEFINED, natural};
@@ -151,53 +151,92 @@ impl MpiState {
     }
 }
 
-/// The completed requests, by their positions among the requests of the call.
-type Done = Vec<(usize, Completion)>;
+/// The order of the statuses of a call about several requests: as the requests, or one for each
+/// completed request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StatusOrder {
+    Listed,
+    Completed,
+}
+
+/// The number of completed requests if there is an answer, and the result of the call.
+type CallAnswer = (Option<usize>, Result<(), CallError>);
 
 /// Performs a call about the requests of a list. Calls `each` with the number of each completed
-/// request and the position in the list. Returns the number of completed requests. Statuses are
-/// stored at these positions, or one behind the other if `is_dense`.
-fn several<D: IntoIterator<Item = (usize, Completion)>>(
+/// request and the position in the list. If a request has failed, the status of each completed
+/// request gets an error code.
+fn several<D: IntoIterator<Item = (usize, mpi::Result<Completion>)>>(
     (count, list): (c_int, *mut Handle),
-    (statuses, is_dense): (*mut Status, bool),
+    (statuses, order): (*mut Status, StatusOrder),
     ask: impl AsyncFnOnce(&mut MpiState) -> mpi::Result<Option<D>>,
     mut each: impl FnMut(usize, usize),
-) -> Result<Option<usize>, CallError> {
+) -> Result<CallAnswer, CallError> {
     with_state(|state| state.take_listed(count, list))?;
     let answer = block(ask);
     let listed = with_state(|state| {
         state.return_listed();
         std::mem::take(&mut state.list.listed)
     });
+    let status_at = |number: usize, position: usize| match order {
+        StatusOrder::Listed => memory::element(statuses, listed[position].index),
+        StatusOrder::Completed => memory::element(statuses, number),
+    };
     let finish = |done: D| {
-        let mut number = 0;
-        for (position, completion) in done {
+        let (mut number, mut failure) = (0, None);
+        for (position, result) in done {
             let Listed { index, memory, .. } = &listed[position];
-            let status = if is_dense { number } else { *index };
-            let status = memory::element(statuses, status);
-            finish_request(memory::element(list, *index), completion, memory, status)?;
+            let (request, status) = (memory::element(list, *index), status_at(number, position));
+            let code = match result {
+                Ok(completion) => {
+                    finish_request(request, completion, memory, status)?;
+                    0
+                }
+                Err(error) => {
+                    if !memory.is_persistent() {
+                        memory::store(request, REQUEST_NULL);
+                    }
+                    if failure.is_none() {
+                        // The statuses before have no error code yet.
+                        let before = match order {
+                            StatusOrder::Listed => position,
+                            StatusOrder::Completed => number,
+                        };
+                        (0..before).for_each(|place| set_error(status_at(place, place), 0));
+                    }
+                    let error = CallError::from(error);
+                    let code = error.code();
+                    failure.get_or_insert(error);
+                    code
+                }
+            };
+            if failure.is_some() {
+                set_error(status, code);
+            }
             each(number, *index);
             number += 1;
         }
-        Ok::<_, CallError>(number)
+        let result = failure.map_or(Ok(()), |first| Err(first.in_status()));
+        Ok::<_, CallError>((Some(number), result))
     };
-    let number = answer.map(|done| done.map(finish).transpose());
+    let answer = answer.map(|done| done.map_or(Ok((None, Ok(()))), finish));
     with_state(|state| state.list.listed = listed);
-    number?
+    answer?
 }
 
-fn numbered_completions(
-    completions: Vec<Option<Completion>>,
-) -> impl Iterator<Item = (usize, Completion)> {
-    let numbered = completions.into_iter().enumerate();
-    numbered.filter_map(|(position, completion)| Some((position, completion?)))
+fn number_results(
+    results: Vec<Option<mpi::Result<Completion>>>,
+) -> impl Iterator<Item = (usize, mpi::Result<Completion>)> {
+    let numbered = results.into_iter().enumerate();
+    numbered.filter_map(|(position, result)| Some((position, result?)))
 }
 
-fn some(completed: Completed) -> mpi::Result<Done> {
-    let numbered = completed.into_iter();
-    numbered
-        .map(|(position, completion)| Ok((position, completion?)))
-        .collect()
+fn set_error(status: *mut Status, code: c_int) {
+    memory::with_status(status, |status| status.error = code);
+}
+
+/// Returns true if a request of the list of a call is active.
+fn has_active(state: &MpiState) -> bool {
+    state.list.requests.iter().any(Request::is_active)
 }
 
 /// Sets the statuses of null requests and of inactive requests.
@@ -289,41 +328,48 @@ exports! {
     fn MPI_Waitall(count: c_int, list: *mut Handle, statuses: *mut Status) {
         set_empty_statuses((count, list), statuses)?;
         let ask = async |state: &mut MpiState| {
-            mpi::waitall(&mut state.list.requests).await.map(|done| Some(numbered_completions(done)))
+            Ok(Some(number_results(mpi::waitall_results(&mut state.list.requests).await)))
         };
-        several((count, list), (statuses, false), ask, |_, _| ())?;
-        Ok(())
+        several((count, list), (statuses, StatusOrder::Listed), ask, |_, _| ())?.1
     }
 
     fn MPI_Testall(count: c_int, list: *mut Handle, flag: *mut c_int, statuses: *mut Status) {
+        set_empty_statuses((count, list), statuses)?;
         let ask = async |state: &mut MpiState| {
-            await_answer(mpi::testall(&mut state.list.requests)).await.map(|done| done.map(numbered_completions))
+            if !has_active(state) {
+                return Ok(Some(number_results(Vec::new())));
+            }
+            let testing = mpi::testall_results(&mut state.list.requests);
+            let results = await_answer(async { Ok(testing.await) }).await?;
+            Ok(results.map(number_results))
         };
-        let done = several((count, list), (statuses, false), ask, |_, _| ())?;
-        if done.is_some() {
-            set_empty_statuses((count, list), statuses)?;
-        }
+        let (done, result) = several((count, list), (statuses, StatusOrder::Listed), ask, |_, _| ())?;
         memory::store(flag, c_int::from(done.is_some()));
-        Ok(())
+        result
     }
 
     fn MPI_Waitany(count: c_int, list: *mut Handle, index: *mut c_int, status: *mut Status) {
-        let ask = async |state: &mut MpiState| mpi::waitany(&mut state.list.requests).await.map(Some);
-        if several((count, list), (status, true), ask, store_in(index))? == Some(0) {
+        let ask = async |state: &mut MpiState| {
+            let done = mpi::waitany(&mut state.list.requests).await?;
+            Ok(Some(done.map(|(position, completion)| (position, Ok(completion)))))
+        };
+        let (done, result) = several((count, list), (status, StatusOrder::Completed), ask, store_in(index))?;
+        if done == Some(0) {
             memory::set_empty_status(status);
             memory::store(index, UNDEFINED);
         }
-        Ok(())
+        result
     }
 
     fn MPI_Testany(count: c_int, list: *mut Handle, index: *mut c_int, flag: *mut c_int, status: *mut Status) {
         let ask = async |state: &mut MpiState| {
-            if state.list.requests.is_empty() {
+            if !has_active(state) {
                 return Ok(Some(None));
             }
-            await_answer(mpi::testany(&mut state.list.requests)).await.map(|done| done.map(Some))
+            let done = await_answer(mpi::testany(&mut state.list.requests)).await?;
+            Ok(done.map(|(position, completion)| Some((position, Ok(completion)))))
         };
-        let done = several((count, list), (status, true), ask, store_in(index))?;
+        let (done, result) = several((count, list), (status, StatusOrder::Completed), ask, store_in(index))?;
         memory::store(flag, c_int::from(done.is_some()));
         if done == Some(0) {
             memory::set_empty_status(status);
@@ -331,28 +377,28 @@ exports! {
         if done.unwrap_or(0) == 0 {
             memory::store(index, UNDEFINED);
         }
-        Ok(())
+        result
     }
 
     fn MPI_Waitsome(count: c_int, list: *mut Handle, outcount: *mut c_int, indices: *mut c_int, statuses: *mut Status) {
-        let ask = async |state: &mut MpiState| {
-            mpi::waitsome(&mut state.list.requests).await.map(some).transpose()
-        };
-        store_count(several((count, list), (statuses, true), ask, store_in(indices))?, outcount);
-        Ok(())
+        let ask = async |state: &mut MpiState| Ok(mpi::waitsome(&mut state.list.requests).await);
+        let (done, result) = several((count, list), (statuses, StatusOrder::Completed), ask, store_in(indices))?;
+        store_count(done, outcount);
+        result
     }
 
     fn MPI_Testsome(count: c_int, list: *mut Handle, outcount: *mut c_int, indices: *mut c_int, statuses: *mut Status) {
         let ask = async |state: &mut MpiState| {
-            if state.list.requests.is_empty() {
+            if !has_active(state) {
                 return Ok(None);
             }
             let testing = mpi::testsome(&mut state.list.requests);
             let done = await_answer(async { testing.await.map(Some) }).await?;
-            some(done.unwrap_or_default()).map(Some)
+            Ok(Some(done.unwrap_or_default()))
         };
-        store_count(several((count, list), (statuses, true), ask, store_in(indices))?, outcount);
-        Ok(())
+        let (done, result) = several((count, list), (statuses, StatusOrder::Completed), ask, store_in(indices))?;
+        store_count(done, outcount);
+        result
     }
 
     fn MPI_Request_free(request: *mut Handle) {

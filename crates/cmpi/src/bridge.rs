@@ -26,7 +26,7 @@ use std::thread;
 
 use corosensei::{Coroutine, Yielder};
 use mpi::exploration::is_rank_explored;
-use mpi::{NativeLocation, prelude::*, set_native_caller};
+use mpi::{NativeLocation, count_operations, prelude::*, set_native_caller};
 
 use crate::datatypes::MadeDatatype;
 use crate::errors::CallError;
@@ -193,6 +193,12 @@ struct Polling {
     clock_reads: Cell<u32>,
     /// Answers of tests and probes in succession that only time has given.
     answers: Cell<u32>,
+    /// The date at which the timer of the latest wait for an answer ends, in seconds.
+    timer_end: Cell<f64>,
+    /// Number of operations at the end of the latest test or probe.
+    operations: Cell<u64>,
+    /// True if a probe has seen a message, and the rank has begun no operation since.
+    has_seen: Cell<bool>,
 }
 
 impl Polling {
@@ -201,6 +207,21 @@ impl Polling {
         let reads = self.clock_reads.get().saturating_add(1);
         self.clock_reads.set(reads);
         reads > CLOCK_READS
+    }
+
+    /// Begins a test or a probe after this number of operations.
+    fn begin_question(&self, operations: u64) {
+        if operations != self.operations.get() {
+            self.has_seen.set(false);
+        }
+    }
+
+    /// Notes the answer yes of a test, which ends an operation, or of a probe. A message that stays
+    /// unreceived is news only once.
+    fn note_success(&self, ends_operation: bool) {
+        if ends_operation || !self.has_seen.replace(true) {
+            self.answers.set(0);
+        }
     }
 }
 
@@ -666,8 +687,8 @@ pub(crate) fn read_clock() -> f64 {
     rank.world.wtime()
 }
 
-/// Waits for the answer of a test or a probe. If no event has come since the last question, the
-/// call waits for the next event of the rank, but at most [`ANSWER`]; then the answer is no.
+/// Waits for the answer of a test. If no event has come since the last question, the call waits for
+/// the next event of the rank, but at most [`ANSWER`]; then the answer is no.
 ///
 /// After [`ANSWERS`] such answers in succession the call waits without a limit, so that an endless
 /// polling loop becomes a deadlock. The same holds where a model checker explores the program or
@@ -675,23 +696,54 @@ pub(crate) fn read_clock() -> f64 {
 pub(crate) async fn await_answer<T>(
     question: impl Future<Output = Result<Option<T>>>,
 ) -> Result<Option<T>> {
+    await_answer_of(question, true).await
+}
+
+/// Waits for the answer of a probe or of `MPI_Parrived` as [`await_answer`]. The answer yes ends no
+/// operation.
+pub(crate) async fn await_sight<T>(
+    question: impl Future<Output = Result<Option<T>>>,
+) -> Result<Option<T>> {
+    await_answer_of(question, false).await
+}
+
+async fn await_answer_of<T>(
+    question: impl Future<Output = Result<Option<T>>>,
+    ends_operation: bool,
+) -> Result<Option<T>> {
     let rank = caller();
-    if rank.polling.answers.get() >= ANSWERS || is_rank_explored(&rank.world) {
+    let (world, polling) = (&rank.world, &rank.polling);
+    if polling.answers.get() >= ANSWERS || is_rank_explored(world) {
         return question.await;
     }
+    polling.begin_question(count_operations(world));
     let mut question = pin!(question);
-    let mut time = pin!(rank.world.sleep(ANSWER));
-    let begin = rank.world.wtime();
+    let mut time = pin!(world.sleep(ANSWER));
+    let begin = world.wtime();
+    // If an event has answered an earlier question, the timer of that question is still running.
+    // The end of each timer is an event: were there a new timer for each question, an older timer
+    // would answer the question each time, and time alone never.
+    let has_timer = polling.timer_end.get() > begin;
     let answer = std::future::poll_fn(|context| match question.as_mut().poll(context) {
-        Poll::Ready(answer) => Poll::Ready(answer),
-        Poll::Pending => time.as_mut().poll(context).map(|()| Ok(None)),
+        Poll::Pending if !has_timer => {
+            let operations = count_operations(world);
+            let is_over = time.as_mut().poll(context);
+            if is_over.is_pending() && count_operations(world) != operations {
+                // The timer begins when the rank is not busy.
+                polling.timer_end.set(world.wtime() + ANSWER);
+            }
+            is_over.map(|()| Ok(None))
+        }
+        answer => answer,
     });
     let answer = answer.await;
+    let now = world.wtime();
     if matches!(answer, Ok(Some(_))) {
-        rank.polling.answers.set(0);
-    } else if rank.world.wtime() >= begin + ANSWER {
-        rank.polling.answers.set(rank.polling.answers.get() + 1);
+        polling.note_success(ends_operation);
+    } else if now > begin && now >= polling.timer_end.get() {
+        polling.answers.set(polling.answers.get() + 1);
     }
+    polling.operations.set(count_operations(world));
     answer
 }
 

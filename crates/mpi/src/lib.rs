@@ -102,7 +102,7 @@ pub use observe::{NativeLocation, SourceLocation, set_native_caller};
 pub use protocol::defect::{ProtocolDefect, with_protocol_defect};
 pub use protocol::engine::Status;
 pub use protocol::flow_control::{ConnectionReport, FlowReport, Taken};
-pub use protocol::process::{Call, Process};
+pub use protocol::process::{Call, Process, count_operations};
 pub use protocol::{exploration, machine, table};
 pub use rma::{
     Conflict, NoncontiguousCall, OneSided, ProgramMemory, RegisteredMemory, RmaCall, TargetPlace,

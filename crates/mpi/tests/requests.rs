@@ -252,6 +252,8 @@ fn a_loop_of_different_tests_ends() {
 #[test]
 fn a_loop_of_tests_for_what_cannot_come_is_reported() {
     let outcome = world(2).run(|world: Comm| async move {
+        // A message that no loop asks for.
+        world.send(&pattern(1, 0), 1 - world.rank(), 5).await?;
         if world.rank() == 0 {
             let mut request = world.irecv(world.buffer(1), 1, 3)?;
             while request.test().await?.is_none() {}

@@ -393,7 +393,8 @@ exports! {
                 return Ok(None);
             }
             let testing = mpi::testsome(&mut state.list.requests);
-            let done = await_answer(async { testing.await.map(Some) }).await?;
+            let question = async { Ok(Some(testing.await?).filter(|done| !done.is_empty())) };
+            let done = await_answer(question).await?;
             Ok(Some(done.unwrap_or_default()))
         };
         let (done, result) = several((count, list), (statuses, StatusOrder::Completed), ask, store_in(indices))?;

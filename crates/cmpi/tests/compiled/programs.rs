@@ -194,6 +194,27 @@ fn mistakes_end_the_run_and_are_named() {
     found.exits_with(1).prints_text("segmentation fault");
 }
 
+/// A message that the loop does not receive does not change the answers.
+#[test]
+fn a_loop_of_tests_or_probes_without_an_end_is_a_deadlock() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/polls.c");
+    for (call, wait) in [
+        ("test", "test of recv (source 0, tag 1)"),
+        ("testany", "testany (recv (source 0, tag 1))"),
+        ("testall", "testall (recv (source 0, tag 1))"),
+        ("testsome", "testsome (recv (source 0, tag 1))"),
+        ("iprobe", "probe (source 0, tag 1)"),
+        ("improbe", "probe (source 0, tag 1)"),
+        ("seen", "test of recv (source 0, tag 1)"),
+    ] {
+        let output = ran(&program, "-n 2 --max-time 60s", call);
+        output
+            .exits_with(1)
+            .reports_text(&format!("rank 1 on host node-1 waits in polling: {wait}"));
+    }
+}
+
 /// A fault leaves the stack without drops; later executions of the search must not meet the rest.
 #[test]
 fn a_fault_while_a_message_is_copied_is_the_only_finding() {

@@ -679,6 +679,13 @@ impl Process {
     }
 }
 
+/// Returns the number of operations that the rank of a communicator has begun or waited for; only
+/// differences count. Sleeps that have ended, tests and probes are no such operations.
+#[must_use]
+pub fn count_operations(comm: &Comm) -> u64 {
+    comm.process().begun()
+}
+
 /// Raises the errors that were to be told later.
 #[inline(never)]
 fn raise_all(process: &Process) {

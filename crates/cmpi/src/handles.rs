@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use mpi::{Comm, InterComm, Request};
+use mpi::{Comm, InterComm, NativeLocation, Request};
 
 use crate::layouts::Segment;
 use crate::state::requests::Generalized;
@@ -149,6 +149,8 @@ pub(crate) struct ActiveRequest {
 struct HandleSlot<T> {
     generation: u32,
     object: Option<T>,
+    /// The line that made the object, if that is known.
+    location: Option<&'static NativeLocation>,
 }
 
 /// Kinds of objects, stored in the highest byte of the handle.
@@ -185,24 +187,34 @@ impl<T, const KIND: u8> Default for HandleTable<T, KIND> {
 impl<T, const KIND: u8> HandleTable<T, KIND> {
     /// Stores an object and returns the handle.
     pub(crate) fn insert(&mut self, object: T) -> usize {
-        self.fill_slot(Some(object))
+        self.fill_slot(Some(object), None)
+    }
+
+    /// Stores an object that the call at a line of the program has made, and returns the handle.
+    pub(crate) fn insert_made(
+        &mut self,
+        object: T,
+        location: Option<&'static NativeLocation>,
+    ) -> usize {
+        self.fill_slot(Some(object), location)
     }
 
     /// Returns the handle of an object that is put into the table later.
     pub(crate) fn reserve(&mut self) -> usize {
-        self.fill_slot(None)
+        self.fill_slot(None, None)
     }
 
-    fn fill_slot(&mut self, object: Option<T>) -> usize {
+    fn fill_slot(&mut self, object: Option<T>, location: Option<&'static NativeLocation>) -> usize {
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(HandleSlot {
                 generation: 0,
                 object: None,
+                location: None,
             });
             u32::try_from(self.slots.len() - 1).expect("objects are counted in 32 bits")
         });
         let slot = &mut self.slots[index as usize];
-        slot.object = object;
+        (slot.object, slot.location) = (object, location);
         let generation = slot.generation;
         self.handle_at(index as usize, generation)
     }
@@ -271,11 +283,11 @@ impl<T, const KIND: u8> HandleTable<T, KIND> {
         self.slots.iter().filter_map(|slot| slot.object.as_ref())
     }
 
-    /// Ends all handles. Returns the number of objects.
-    pub(crate) fn clear(&mut self) -> usize {
+    /// Ends all handles. Returns the lines that made the objects, as far as they are known.
+    pub(crate) fn clear(&mut self) -> Vec<Option<&'static NativeLocation>> {
         let objects = self.slots.drain(..).filter(|slot| slot.object.is_some());
         self.free.clear();
-        objects.count()
+        objects.map(|slot| slot.location).collect()
     }
 
     /// Ends a handle, and returns the object if the table contains it.

@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use super::{attributes, memory};
 use crate::arguments::{Count, in_c, natural};
-use crate::bridge::{with_datatypes, with_state};
+use crate::bridge::{caller, with_datatypes, with_state};
 use crate::datatypes::{
     ComponentType, Contents, DATATYPE_NULL, MadeDatatype, datatype as of, element, number_length,
     predefined_name,
@@ -68,9 +68,13 @@ const PAIRS: [(Handle, Handle, Handle); 9] = [
 /// `MPI_ORDER_C`, `MPI_ORDER_FORTRAN`.
 const ORDERS: [c_int; 2] = [12, 15];
 
+fn insert_datatype(made: MadeDatatype) -> Handle {
+    let location = caller().location();
+    with_datatypes(|all| all.insert_made(made, location))
+}
+
 fn store_datatype(made: Datatype, contents: Contents, new: *mut Handle) {
-    let handle = with_datatypes(|all| all.insert(MadeDatatype::new(made, contents)));
-    memory::store(new, handle);
+    memory::store(new, insert_datatype(MadeDatatype::new(made, contents)));
 }
 
 fn number(value: impl Count, name: &str) -> Result<usize, CallError> {
@@ -254,7 +258,7 @@ fn store_parts(
 ) -> Result<(), CallError> {
     let handle = |part: &ComponentType| match part {
         ComponentType::Predefined(handle) => *handle,
-        ComponentType::Made(made) => with_datatypes(|all| all.insert(MadeDatatype::clone(made))),
+        ComponentType::Made(made) => insert_datatype(MadeDatatype::clone(made)),
     };
     let handles: Vec<Handle> = parts.iter().map(handle).collect();
     store_all(list, most, &handles)
@@ -477,7 +481,7 @@ exports! {
         if element(old).is_ok() {
             made.commit();
         }
-        let handle = with_datatypes(|all| all.insert(made));
+        let handle = insert_datatype(made);
         with_state(|state| state.attributes.keep_copied(handle));
         memory::store(new, handle);
         Ok(())

@@ -7,6 +7,8 @@
 
 use std::ffi::{c_char, c_double, c_int, c_void};
 
+use mpi::NativeLocation;
+
 use super::objects::about;
 use super::{attributes, memory};
 use crate::bridge::{block, read_clock, with_datatypes, with_state};
@@ -27,6 +29,28 @@ fn init() -> Result<(), CallError> {
         }
         _ => Err(CallError::new("MPI_ERR_OTHER", "called a second time")),
     })
+}
+
+/// The number of lines of a program that a report of objects lists.
+const LINES_MAX: usize = 3;
+
+/// Describes objects of a kind that were never freed, with the lines that made them.
+fn describe_unfreed(kind: &str, made: &[Option<&'static NativeLocation>]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for line in made.iter().flatten().map(ToString::to_string) {
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    let places = match lines.len() {
+        0 => String::new(),
+        1..=LINES_MAX => format!(", made at {}", lines.join(", ")),
+        count => {
+            let listed = lines[..LINES_MAX].join(", ");
+            format!(", made at {listed} and {} other lines", count - LINES_MAX)
+        }
+    };
+    format!("{} {kind} were never freed{places}", made.len())
 }
 
 extern "C" fn MPI_Wtime() -> c_double {
@@ -86,18 +110,17 @@ exports! {
             state.stage = Stage::Finalized;
             // Those that are active are reported as never waited for.
             let persistent = state.requests.objects().filter(|it| !it.request.is_active());
-            let persistent = persistent.count();
+            let persistent = vec![None; persistent.count()];
             state.requests.clear();
             let datatypes = with_datatypes(|made| made.clear());
-            for (kind, count) in [
+            for (kind, made) in [
                 ("persistent requests", persistent),
                 ("datatypes", datatypes),
                 ("operations", state.ops.clear()),
                 ("groups", state.groups.clear()),
             ] {
-                if count > 0 {
-                    let text = format!("{count} {kind} were never freed");
-                    state.world.note_unfreed(text);
+                if !made.is_empty() {
+                    state.world.note_unfreed(describe_unfreed(kind, &made));
                 }
             }
             Ok(())

@@ -8,7 +8,7 @@ use mpi::{Comparison, prelude::*};
 
 use super::memory;
 use crate::arguments::{PROC_NULL_IN_C, UNDEFINED, natural};
-use crate::bridge::with_state;
+use crate::bridge::{caller, with_state};
 use crate::errors::CallError;
 use crate::state::{Handle, MpiState};
 
@@ -48,12 +48,13 @@ pub(super) fn make_group(
     new: *mut Handle,
     made: impl FnOnce(&mut MpiState) -> Result<Group, CallError>,
 ) -> Result<(), CallError> {
+    let location = caller().location();
     let handle = with_state(|state| {
         let made = made(state)?;
         Ok::<_, CallError>(if made.size() == 0 {
             GROUP_EMPTY
         } else {
-            state.groups.insert(made)
+            state.groups.insert_made(made, location)
         })
     })?;
     memory::store(new, handle);

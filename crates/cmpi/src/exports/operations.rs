@@ -22,7 +22,8 @@ fn create_op(function: AnyFunction, commute: c_int, op: *mut Handle) {
         function,
         is_commutative: commute != 0,
     };
-    let handle = with_state(|state| state.ops.insert(user));
+    let location = caller().location();
+    let handle = with_state(|state| state.ops.insert_made(user, location));
     memory::store(op, handle);
 }
 

@@ -18,6 +18,7 @@ use std::rc::Rc;
 use mpi::prelude::*;
 
 use super::completion::deliver;
+use super::groups::make_group;
 use super::objects::about;
 use super::{active, attributes, heap, memory};
 use crate::arguments::{in_c, rank};
@@ -335,12 +336,7 @@ exports! {
     }
 
     fn MPI_Win_get_group(window: Handle, group: *mut Handle) {
-        let handle = with_state(|state| {
-            let found = state.window(window)?.window.group();
-            Ok::<_, CallError>(state.groups.insert(found))
-        })?;
-        memory::store(group, handle);
-        Ok(())
+        make_group(group, |state| Ok(state.window(window)?.window.group()))
     }
 
     fn MPI_Win_set_name(window: Handle, name: *const c_char) {

@@ -50,8 +50,16 @@ int main(int argc, char **argv) {
     else if (rank == 1)
       MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
-  if (strcmp(mode, "objects") != 0)
+  if (strcmp(mode, "objects") == 0) {
+    MPI_Datatype pair;
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Group group;
+    MPI_Comm_group(MPI_COMM_WORLD, &group);
+    MPI_Win window;
+    MPI_Win_create(&value, sizeof value, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  } else {
     MPI_Op_free(&op);
+  }
   MPI_Finalize();
   if (strcmp(mode, "after") == 0)
     MPI_Barrier(MPI_COMM_WORLD);

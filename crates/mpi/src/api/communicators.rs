@@ -66,8 +66,9 @@ pub(crate) struct Contexts {
     /// Contexts of communicators that have been freed at this rank, with the order of the frees.
     freed: BTreeMap<u32, u64>,
     frees: u64,
-    /// Where the others were made; only under a model checker.
-    made: BTreeMap<u32, SourceLocation>,
+    /// The objects of the other contexts in words, and where each was made; only under a model
+    /// checker.
+    made: BTreeMap<u32, (&'static str, SourceLocation)>,
     /// The latest call that makes a communicator.
     latest: Option<(&'static str, CallPosition)>,
 }
@@ -126,15 +127,23 @@ impl Contexts {
 
     /// Notes where a communicator was made.
     pub(crate) fn note_made(&mut self, context: u32, location: SourceLocation) {
-        self.made.insert(context, location);
+        self.made.insert(context, ("a communicator", location));
     }
 
-    /// The communicators that were never freed, in words.
+    /// Notes that a communicator that was made is the one of a window.
+    pub(crate) fn note_window(&mut self, context: u32) {
+        if let Some((object, _)) = self.made.get_mut(&context) {
+            *object = "a window";
+        }
+    }
+
+    /// The communicators and windows that were never freed, in words.
     pub(crate) fn unfreed(&self) -> Vec<String> {
-        let word = |(context, at): (&u32, &SourceLocation)| {
-            format!("a communicator (context {context}) was never freed, made at {at}")
-        };
-        self.made.iter().map(word).collect()
+        let made = self.made.iter();
+        made.map(|(context, (object, at))| {
+            format!("{object} (context {context}) was never freed, made at {at}")
+        })
+        .collect()
     }
 
     /// Returns the position of the latest call, if the call has this name.

@@ -128,6 +128,7 @@ async fn window_at(
     let comm = dup_at(comm, location).await?;
     let mut own = [memory.len(), unit].map(u64::to_le_bytes).concat();
     let context = comm.context();
+    comm.process().contexts().note_window(context);
     // Accesses come only after all ranks have told their lengths.
     let (number, registered) = comm.process().with_engine(|engine, channel| {
         WindowCalls::new(engine, channel, context).open_window(memory)

@@ -70,6 +70,8 @@ pub(crate) struct Invocation {
     /// True if the contribution is where the result will be, although the operation has an area
     /// for each.
     pub(crate) in_place: bool,
+    /// True if the program gives `MPI_IN_PLACE`.
+    pub(crate) has_in_place_argument: bool,
     /// Blocks of different lengths, where the operation has them.
     pub(crate) send: Option<Blocks>,
     pub(crate) recv: Option<Blocks>,
@@ -93,6 +95,7 @@ impl Invocation {
             room: None,
             op: None,
             in_place: false,
+            has_in_place_argument: false,
             send: None,
             recv: None,
             is_between: false,

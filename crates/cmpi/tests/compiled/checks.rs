@@ -163,3 +163,34 @@ fn calls_wait_or_not() {
         found.prints_text(expected);
     }
 }
+
+/// Mistakes in `disagreements.c` with a part of the finding.
+const DISAGREEMENTS: &[(&str, &str)] = &[
+    ("allreduce", "gives MPI_IN_PLACE"),
+    ("iallreduce", "gives MPI_IN_PLACE"),
+    ("allgather", "gives MPI_IN_PLACE"),
+    ("allgatherv", "gives MPI_IN_PLACE"),
+    ("alltoall", "gives MPI_IN_PLACE"),
+    ("alltoallv", "gives MPI_IN_PLACE"),
+    ("alltoallw", "gives MPI_IN_PLACE"),
+    ("reduce_scatter_block", "gives MPI_IN_PLACE"),
+];
+
+#[test]
+fn arguments_in_which_ranks_disagree_are_refused() {
+    let folder = Folder::new();
+    let source = "crates/cmpi/tests/programs/disagreements.c";
+    let program = compiled_with(&folder, "-g", source);
+    for (mistake, expected) in DISAGREEMENTS {
+        for found in [
+            simrun(&program, &format!("check -n 4 -- {mistake}")),
+            ran(&program, "-n 4", mistake),
+        ] {
+            let text = format!("{}{}", found.stdout, found.stderr);
+            let is_named = text.contains("collective calls differ: ") && text.contains(expected);
+            assert!(found.status == 1 && is_named, "{mistake}: {found:?}");
+        }
+    }
+    simrun(&program, "check -n 4").exits_with(0);
+    ran(&program, "-n 4", "").exits_with(0);
+}

@@ -152,6 +152,15 @@ impl<'a, O> CollectiveCall<'a, O> {
         self
     }
 
+    /// The program gives `MPI_IN_PLACE` to this call, or a buffer for the contribution and one for
+    /// the result. Ranks are compared in this argument where all ranks give the same.
+    pub fn with_in_place_argument(mut self, is_in_place: bool) -> Self {
+        if let CallState::Called(Ok(call)) = &mut self.progress {
+            call.has_in_place_argument = is_in_place;
+        }
+        self
+    }
+
     /// Puts the result into this buffer, which stays as it is at ranks without a result.
     pub fn into_place(self, target: &'a mut Buffer) -> CollectiveCall<'a, ()> {
         self.with_target(target, TargetUse::Result)

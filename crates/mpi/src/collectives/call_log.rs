@@ -37,6 +37,8 @@ pub(crate) struct Signature {
     /// True for a call that does not wait, which matches no other (MPI 5.0, section 6.12).
     is_nonblocking: bool,
     root: usize,
+    /// True for `MPI_IN_PLACE` in a call to which all ranks give `MPI_IN_PLACE` or none.
+    is_in_place: bool,
     /// The operation and the type of the elements.
     op: Option<(Name, Name)>,
     /// The type of the elements of the buffer.
@@ -153,6 +155,7 @@ impl Signature {
             name: Cow::Borrowed(name),
             is_nonblocking: false,
             root: 0,
+            is_in_place: false,
             op: None,
             element: Element::BYTES,
             bytes: None,
@@ -185,8 +188,20 @@ impl Signature {
             Collective::Scatter => call.room.as_ref().map(Buffer::len),
             _ => Some(call.input.len()),
         };
+        let is_in_place = match call.kind {
+            Collective::Allreduce
+            | Collective::Allgather
+            | Collective::Allgatherv
+            | Collective::Alltoall
+            | Collective::Alltoallv
+            | Collective::Alltoallw
+            | Collective::ReduceScatterBlock => call.has_in_place_argument,
+            // Where only the root gives MPI_IN_PLACE, or each rank decides alone.
+            _ => false,
+        };
         Self {
             root: call.root,
+            is_in_place,
             op: op.map(|op| (op.name().into(), op.element_name().into())),
             element: buffer.element(),
             bytes,
@@ -216,6 +231,13 @@ impl Signature {
         if self.root != other.root {
             let root = |signature: &Self| format!("has root {}", signature.root);
             return differ(ErrorClass::Root, root(self), root(other));
+        }
+        if self.is_in_place != other.is_in_place {
+            let buffer = |signature: &Self| match signature.is_in_place {
+                true => "gives MPI_IN_PLACE".to_owned(),
+                false => "gives a send buffer".to_owned(),
+            };
+            return differ(ErrorClass::Buffer, buffer(self), buffer(other));
         }
         if self.op != other.op {
             let ((own, element), (theirs, elements)) = (self.op.as_ref()?, other.op.as_ref()?);

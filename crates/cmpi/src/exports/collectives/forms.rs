@@ -244,7 +244,7 @@ pub(super) fn perform(form: Form, comm: Handle, prepared: Prepared) -> Result<()
         given,
         result,
         operation,
-        ..
+        in_place,
     } = prepared;
     if !is_persistent {
         active::compare(&given, &result)?;
@@ -263,7 +263,9 @@ pub(super) fn perform(form: Form, comm: Handle, prepared: Prepared) -> Result<()
             operation.result_buffer(comm),
         );
         let call = match inter {
-            None => operation.within(comm, &mut message, &mut own),
+            None => operation
+                .within(comm, &mut message, &mut own)
+                .with_in_place_argument(in_place),
             Some(inter) => operation
                 .between(inter, message, room(&parts.result))?
                 .by_value(),
@@ -288,7 +290,7 @@ fn run_collective(handle: Handle, prepared: Prepared) -> Result<(), CallError> {
             given,
             result,
             operation,
-            ..
+            in_place,
         } = prepared;
         let comm = state.comm(handle)?;
         let (mut message, mut own) = (
@@ -296,7 +298,9 @@ fn run_collective(handle: Handle, prepared: Prepared) -> Result<(), CallError> {
             operation.result_buffer(comm),
         );
         let call = match state.comms.between.get(&handle) {
-            None => operation.within(comm, &mut message, &mut own),
+            None => operation
+                .within(comm, &mut message, &mut own)
+                .with_in_place_argument(in_place),
             Some(inter) => operation.between(inter, message, room(&result))?.by_value(),
         };
         Ok::<_, CallError>((result, call.await?))

@@ -26,6 +26,7 @@ use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::engine::{CallNumber, PersistentNumber, PreparedCall, ScheduleExecutor};
 use crate::{Buffer, Comm, Datatype, Error, Op, Result, Settings};
 
+mod agreed_arguments;
 mod areas;
 mod between;
 mod block_lengths;
@@ -40,6 +41,8 @@ pub(crate) mod position;
 mod stored;
 mod uncounted;
 
+use agreed_arguments::AgreedArguments;
+pub use agreed_arguments::announce_call;
 pub use between::InterRoot;
 use block_lengths::BlockLengths;
 pub use blocks::Blocks;
@@ -248,14 +251,22 @@ pub(crate) fn compare_call(
     let channel = comm.process().channel();
     // Blocks of neighbours are not those of ranks.
     let compared = arguments.filter(|call| call.neighbors.is_none());
-    let record = || CallRecord {
-        context,
-        first: place.first,
-        rank: comm.rank_in_32_bits(),
-        world_rank: comm.world_rank(),
-        size: comm.members().count(),
-        signature: signature(),
-        blocks: compared.and_then(|call| BlockLengths::from_call(call, comm.rank())),
+    let record = |announced: Option<(&'static str, Option<AgreedArguments>)>| {
+        let signature = signature();
+        let (signature, agreed) = match announced {
+            Some((name, agreed)) => (signature.with_name(name), agreed),
+            None => (signature, None),
+        };
+        CallRecord {
+            context,
+            first: place.first,
+            rank: comm.rank_in_32_bits(),
+            world_rank: comm.world_rank(),
+            size: comm.members().count(),
+            signature,
+            blocks: compared.and_then(|call| BlockLengths::from_call(call, comm.rank())),
+            agreed,
+        }
     };
     match comm.process().call_comparison() {
         CallComparison::None => {}
@@ -263,13 +274,14 @@ pub(crate) fn compare_call(
             let orders = channel.settings().operand_orders.is_some();
             let reduces = arguments.filter(|call| orders && call.op.is_some());
             let operand = reduces.map(|call| call.input.clone());
-            let operands = log.compare_call(number.position, &record(), operand);
+            let announced = (log.announced_calls()).take_announced(comm.world_rank(), location);
+            let operands = log.compare_call(number.position, &record(announced), operand);
             let operands = operands.map_err(Error::of_calls)?;
             if let Some(call) = reduces.filter(|_| !operands.is_empty()) {
                 operand_order::check_operand_order(channel, call, &operands, location)?;
             }
         }
-        CallComparison::Elsewhere(report) => report(number.position, record()),
+        CallComparison::Elsewhere(report) => report(number.position, record(None)),
     }
     Ok(place)
 }

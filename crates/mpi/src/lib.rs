@@ -94,7 +94,7 @@ pub use api::topology::{Cartesian, Graph, Topologies, dims_create};
 pub use api::view::DatatypeMessages;
 pub use collectives::{
     Blocks, CallComparison, CallLog, CallRecord, CollectiveCall, CollectiveOperations, InterRoot,
-    Mismatch, MissingProperty, is_persistent_start,
+    Mismatch, MissingProperty, announce_call, is_persistent_start,
 };
 pub use matching::envelope::{ANY_SOURCE, ANY_TAG, PROC_NULL, Pattern, Source, TAG_UB, Tag};
 pub use observe::{NativeLocation, SourceLocation, set_native_caller};

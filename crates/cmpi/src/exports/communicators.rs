@@ -5,7 +5,7 @@
 use std::ffi::{c_char, c_int};
 use std::rc::Rc;
 
-use mpi::{Attributes, CommunicatorManagement, Comparison};
+use mpi::{Attributes, CommunicatorManagement, Comparison, announce_call};
 
 use super::groups::{compared, make_group};
 use super::info::INFO_NULL;
@@ -26,6 +26,16 @@ const TYPE_SHARED: c_int = 221;
 const TYPE_UNGUIDED: c_int = 222;
 /// `MPI_COMM_TYPE_HW_GUIDED`.
 const TYPE_GUIDED: c_int = 223;
+
+/// Returns the name of a type of `MPI_Comm_split_type`.
+const fn split_type_name(kind: c_int) -> Option<&'static str> {
+    Some(match kind {
+        TYPE_SHARED => "MPI_COMM_TYPE_SHARED",
+        TYPE_UNGUIDED => "MPI_COMM_TYPE_HW_UNGUIDED",
+        TYPE_GUIDED => "MPI_COMM_TYPE_HW_GUIDED",
+        _ => return None,
+    })
+}
 
 /// Copies a communicator, with the hints of the original or with the hints of `info`.
 fn dup(comm: Handle, info: Option<Handle>, new: *mut Handle) -> Result<(), CallError> {
@@ -89,6 +99,7 @@ fn idup(
     about(comm)?;
     attributes::copy_attributes(comm)?;
     let (made, started) = with_state(|state| {
+        announce_call(state.comm(comm)?, "idup of a communicator", None);
         let (started, copied) = match state.comms.between.get(&comm) {
             Some(inter) => (inter.idup()?, Duplicated::Inter(inter.clone())),
             None => {
@@ -191,6 +202,7 @@ exports! {
         let group = with_state(|state| state.group(group))?;
         let handle = block(async |state| {
             if let Some(inter) = state.comms.between.get(&comm) {
+                announce_call(state.comm(comm)?, "create of a communicator", None);
                 let making = inter.create(&group);
                 drop(group);
                 let made = making.await?;
@@ -219,12 +231,15 @@ exports! {
 
     fn MPI_Comm_split_type(comm: Handle, kind: c_int, key: c_int, _info: Handle, new: *mut Handle) {
         about(comm)?;
-        if !matches!(kind, TYPE_SHARED | TYPE_UNGUIDED | TYPE_GUIDED | UNDEFINED) {
+        if kind != UNDEFINED && split_type_name(kind).is_none() {
             let text = format!("split_type {kind} is not supported: expected MPI_COMM_TYPE_SHARED");
             return Err(CallError::new("MPI_ERR_ARG", text));
         }
         let handle = block(async |state| {
             let comm = state.comm(comm)?;
+            // A rank with MPI_UNDEFINED gets no communicator, whichever type the others give.
+            let agreed = split_type_name(kind).map(|name| format!("has split_type {name}"));
+            announce_call(comm, "split_type of a communicator", agreed);
             if kind != TYPE_SHARED {
                 // No part of a host is known.
                 comm.split(None, key).await?;
@@ -270,6 +285,8 @@ exports! {
                 true => (state.comm(peer)?, natural(remote_leader, "remote_leader", "MPI_ERR_RANK")?),
                 false => (own, 0),
             };
+            let agreed = Some(format!("has local_leader {leader}"));
+            announce_call(own, "create of an intercommunicator", agreed);
             let made = own.intercomm_create(leader, peer, remote, number).await?;
             Ok::<_, CallError>(state.comms.insert_inter(made))
         })?;
@@ -280,7 +297,10 @@ exports! {
 
     fn MPI_Intercomm_merge(inter: Handle, high: c_int, new: *mut Handle) {
         let handle = block(async |state| {
-            let made = state.inter(inter)?.merge(high != 0).await?;
+            let (inter, high) = (state.inter(inter)?, high != 0);
+            let agreed = Some(format!("has high {high}"));
+            announce_call(inter.local(), "merge of an intercommunicator", agreed);
+            let made = inter.merge(high).await?;
             Ok::<_, CallError>(state.comms.made.insert(made))
         })?;
         with_state(|state| state.inherit(inter, handle));

@@ -5,9 +5,10 @@
 use std::ffi::c_int;
 use std::rc::Rc;
 
-use mpi::{Graph, prelude::*};
+use mpi::{Graph, announce_call, prelude::*};
 
 use super::communicators::COMM_NULL;
+use super::info::INFO_NULL;
 use super::memory;
 use super::objects::about;
 use super::topologies::{count, place_among, rank_in_c, store_list, without};
@@ -99,6 +100,29 @@ async fn all_edges(comm: &Comm, own: Vec<Edge>) -> Result<Vec<Edge>> {
     Ok(words.as_chunks::<3>().0.to_vec())
 }
 
+/// Announces the call that makes a distributed graph, with the arguments on which all ranks agree.
+fn announce_distributed(
+    (comm, name): (Handle, &'static str),
+    weights: *const c_int,
+    (info, reorder): (Handle, c_int),
+) -> Result<(), CallError> {
+    with_state(|state| {
+        let mut hints = match info {
+            INFO_NULL => Vec::new(),
+            info => state.info(info)?.clone(),
+        };
+        hints.sort();
+        let weights = match weights as usize {
+            UNWEIGHTED => "MPI_UNWEIGHTED",
+            _ => "weights",
+        };
+        let reorder = reorder != 0;
+        let agreed = format!("has {weights}, reorder {reorder} and the hints {hints:?}");
+        announce_call(state.comm(comm)?, name, Some(agreed));
+        Ok(())
+    })
+}
+
 /// Makes a communicator with a distributed graph.
 fn distribute(
     comm: Handle,
@@ -119,7 +143,7 @@ fn distribute(
 }
 
 exports! {
-    fn MPI_Graph_create(comm: Handle, nodes: c_int, index: *const c_int, edges: *const c_int, _reorder: c_int, new: *mut Handle) {
+    fn MPI_Graph_create(comm: Handle, nodes: c_int, index: *const c_int, edges: *const c_int, reorder: c_int, new: *mut Handle) {
         about(comm)?;
         let nodes = count(nodes)?;
         let handle = block(async |state| {
@@ -128,6 +152,9 @@ exports! {
             let ends = load_list(nodes, index, "index")?;
             let number = natural(ends.last().copied().unwrap_or(0), "number of edges", "MPI_ERR_ARG")?;
             let edges = load_list(number, edges, "edges")?;
+            let reorder = reorder != 0;
+            let agreed = format!("has index {ends:?}, edges {edges:?} and reorder {reorder}");
+            announce_call(comm, "graph_create", Some(agreed));
             let own = comm.rank();
             let Some(made) = comm.split((own < nodes).then_some(0), 0).await? else {
                 return Ok(COMM_NULL);
@@ -187,7 +214,7 @@ exports! {
     fn MPI_Dist_graph_create_adjacent(
         comm: Handle, indegree: c_int, sources: *const c_int, sourceweights: *const c_int,
         outdegree: c_int, destinations: *const c_int, destweights: *const c_int,
-        _info: Handle, _reorder: c_int, new: *mut Handle,
+        info: Handle, reorder: c_int, new: *mut Handle,
     ) {
         about(comm)?;
         let (sources_number, destinations_number) = (count(indegree)?, count(outdegree)?);
@@ -198,14 +225,17 @@ exports! {
         let weights = weights(sources_number, sourceweights)?
             .zip(weights(destinations_number, destweights)?)
             .map(|(sources, destinations)| [sources, destinations]);
+        let call = (comm, "dist_graph_create_adjacent");
+        announce_distributed(call, sourceweights, (info, reorder))?;
         distribute(comm, lists, weights, new)
     }
 
     fn MPI_Dist_graph_create(
         comm: Handle, number: c_int, sources: *const c_int, degrees: *const c_int,
-        destinations: *const c_int, edgeweights: *const c_int, _info: Handle, _reorder: c_int, new: *mut Handle,
+        destinations: *const c_int, edgeweights: *const c_int, info: Handle, reorder: c_int, new: *mut Handle,
     ) {
         about(comm)?;
+        announce_distributed((comm, "dist_graph_create"), edgeweights, (info, reorder))?;
         let (lists, weights) = block(async |state| {
             let mut own: Vec<Edge> = Vec::new();
             for index in 0..count(number)? {

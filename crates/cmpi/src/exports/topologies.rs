@@ -6,7 +6,7 @@
 
 use std::ffi::c_int;
 
-use mpi::{Cartesian, prelude::*};
+use mpi::{Cartesian, announce_call, prelude::*};
 
 use super::communicators::COMM_NULL;
 use super::memory;
@@ -105,11 +105,15 @@ exports! {
         Ok(())
     }
 
-    fn MPI_Cart_create(comm: Handle, number: c_int, dims: *const c_int, periods: *const c_int, _reorder: c_int, new: *mut Handle) {
+    fn MPI_Cart_create(comm: Handle, number: c_int, dims: *const c_int, periods: *const c_int, reorder: c_int, new: *mut Handle) {
         let lengths = lengths(number, dims)?;
         let periods = flags(lengths.len(), periods)?;
         let handle = block(async |state| {
-            let grid = state.comm(comm)?.cartesian(&lengths, &periods);
+            let comm = state.comm(comm)?;
+            let reorder = reorder != 0;
+            let agreed = format!("has dims {lengths:?}, periods {periods:?} and reorder {reorder}");
+            announce_call(comm, "cart_create", Some(agreed));
+            let grid = comm.cartesian(&lengths, &periods);
             drop((lengths, periods));
             let made = grid.await?;
             Ok::<_, CallError>(made.map_or(COMM_NULL, |grid| state.comms.insert_topology(Topology::Grid(grid))))
@@ -129,7 +133,9 @@ exports! {
         let number = with_state(|state| Ok::<_, CallError>(state.grid(comm)?.lengths().len()))?;
         let keep = flags(number, remain)?;
         let handle = block(async |state| {
-            let part = state.grid(comm)?.sub(&keep);
+            let grid = state.grid(comm)?;
+            announce_call(grid, "cart_sub", Some(format!("has remain_dims {keep:?}")));
+            let part = grid.sub(&keep);
             drop(keep);
             let made = part.await?;
             Ok::<_, CallError>(state.comms.insert_topology(Topology::Grid(made)))

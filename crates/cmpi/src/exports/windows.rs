@@ -15,7 +15,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 use std::rc::Rc;
 
-use mpi::prelude::*;
+use mpi::{announce_call, prelude::*};
 
 use super::completion::deliver;
 use super::groups::make_group;
@@ -109,6 +109,17 @@ enum New {
     Shared,
 }
 
+impl New {
+    const fn call_name(self) -> &'static str {
+        match self {
+            Self::At(_) => "win_create",
+            Self::Allocated => "win_allocate",
+            Self::Attached => "win_create_dynamic",
+            Self::Shared => "win_allocate_shared",
+        }
+    }
+}
+
 /// Checks the address of the memory of a window. Lengths of blocks are known under a model checker.
 fn check_base(address: usize, bytes: usize) -> Result<(), CallError> {
     if address == 0 && bytes > 0 {
@@ -180,6 +191,7 @@ fn create_window(
             // MPI_WIN_UNIFIED.
             model: 321,
         };
+        announce_call(comm, new.call_name(), None);
         let exposed = Rc::new(Exposed::new(place));
         let exposure = Exposure(Rc::clone(&exposed));
         let window = comm.window_of(exposed, scale).await?;

@@ -41,12 +41,81 @@ static void in_place(void) {
   MPI_Reduce(rank ? own : MPI_IN_PLACE, all, 1, INT, MPI_SUM, 0, WORLD);
 }
 
+static void topologies(void) {
+  int dims[2] = {ranks, 1}, others[2] = {1, ranks}, none[2] = {0, 0}, periods[2] = {0, 1};
+  int keep[2] = {1, 0}, drop[2] = {0, 1};
+  MPI_Comm grid, part, graph;
+  if (!errs("kind"))
+    MPI_Cart_create(WORLD, 2, errs("dims") ? others : dims, errs("periods") ? none : periods,
+                    errs("reorder"), &grid);
+  else
+    MPI_Comm_split(WORLD, 0, 0, &grid);
+  MPI_Cart_sub(grid, errs("remain_dims") ? drop : keep, &part);
+  MPI_Comm_free(&part);
+  MPI_Comm_free(&grid);
+  int ends[4] = {2, 3, 4, 4}, edges[4] = {0, 1, 0, 1};
+  if (errs("edges"))
+    edges[1] = 0;
+  MPI_Graph_create(WORLD, ranks, ends, edges, 0, &graph);
+  MPI_Comm_free(&graph);
+  MPI_Info info = MPI_INFO_NULL;
+  if (errs("info")) {
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "a", "b");
+  }
+  MPI_Dist_graph_create_adjacent(WORLD, 1, &rank, MPI_UNWEIGHTED, 1, &rank, MPI_UNWEIGHTED, info,
+                                 errs("adjacent"), &graph);
+  MPI_Comm_free(&graph);
+  MPI_Dist_graph_create(WORLD, 1, &rank, (int[]){1}, &rank,
+                        errs("weights") ? (int[]){1} : MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
+  MPI_Comm_free(&graph);
+}
+
+static void communicators(void) {
+  MPI_Comm half, inter, merged, node;
+  int is_upper = rank >= 2, leader = errs("local_leader");
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Comm_split(WORLD, is_upper, 0, &half);
+  MPI_Intercomm_create(half, leader, WORLD, is_upper ? 0 : 2, 5, &inter);
+  /* The groups may give different values. */
+  MPI_Intercomm_merge(inter, errs("high") ? !is_upper : is_upper, &merged);
+  int type = errs("split_type") ? MPI_COMM_TYPE_HW_GUIDED : MPI_COMM_TYPE_SHARED;
+  MPI_Comm_free(&merged);
+  MPI_Comm_split_type(WORLD, type, 0, MPI_INFO_NULL, &node);
+  MPI_Comm_free(&node);
+  MPI_Comm_split_type(WORLD, rank ? MPI_UNDEFINED : type, 0, MPI_INFO_NULL, &node);
+  if (node != MPI_COMM_NULL)
+    MPI_Comm_free(&node);
+  int number = 0;
+  if (errs("idup"))
+    MPI_Ibcast(&number, 0, INT, 0, WORLD, &request);
+  else
+    MPI_Comm_idup(WORLD, &merged, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&merged);
+  MPI_Comm_free(&inter);
+  MPI_Comm_free(&half);
+}
+
+static void windows(void) {
+  int *base, own[2];
+  MPI_Win window;
+  if (errs("win_create"))
+    MPI_Win_create(own, sizeof own, 1, MPI_INFO_NULL, WORLD, &window);
+  else
+    MPI_Win_allocate(sizeof own, 1, MPI_INFO_NULL, WORLD, &base, &window);
+  MPI_Win_free(&window);
+}
+
 int main(int count, char **arguments) {
   MPI_Init(&count, &arguments);
   MPI_Comm_rank(WORLD, &rank);
   MPI_Comm_size(WORLD, &ranks);
   mistake = count > 1 ? arguments[1] : "";
   in_place();
+  topologies();
+  communicators();
+  windows();
   MPI_Finalize();
   return 0;
 }

@@ -19,6 +19,7 @@ use ::collectives::Collective;
 use serde::{Deserialize, Serialize};
 
 use super::Invocation;
+use super::agreed_arguments::{AgreedArguments, AnnouncedCalls};
 use super::block_lengths::BlockLengths;
 use super::group_log::GroupLog;
 use super::position;
@@ -62,6 +63,7 @@ pub struct CallRecord {
     pub(crate) size: u32,
     pub(crate) signature: Signature,
     pub(crate) blocks: Option<BlockLengths>,
+    pub(crate) agreed: Option<AgreedArguments>,
 }
 
 /// A position among the collectives of a communicator. Groups that one call has made share a
@@ -90,6 +92,8 @@ struct Position {
     operands: Vec<Buffer>,
     /// By rank, where blocks have different lengths.
     blocks: Vec<Option<CallRecord>>,
+    /// The first call of each group that agrees on arguments.
+    agreed: Vec<CallRecord>,
 }
 
 /// The collective calls that not all ranks have made yet, and the calls that have sent messages
@@ -100,6 +104,7 @@ pub struct CallLog {
     open: RefCell<BTreeMap<CallPosition, Position>>,
     sends: RefCell<Vec<SourceLocation>>,
     groups: GroupLog,
+    announced: AnnouncedCalls,
     accesses: AccessLog,
     stored: StoredBytes,
 }
@@ -209,6 +214,14 @@ impl Signature {
         }
     }
 
+    /// Returns the signature with another name, in this process.
+    pub(super) fn with_name(self, name: &'static str) -> Self {
+        Self {
+            name: Cow::Borrowed(name),
+            ..self
+        }
+    }
+
     /// Returns the place of the call, such as `src/main.rs:7`.
     fn call_location(&self) -> String {
         match self.line {
@@ -296,6 +309,11 @@ impl CallLog {
         &self.groups
     }
 
+    /// Returns the announced next calls.
+    pub(crate) const fn announced_calls(&self) -> &AnnouncedCalls {
+        &self.announced
+    }
+
     /// Returns the accesses to windows that are in progress.
     pub(crate) const fn accesses(&self) -> &AccessLog {
         &self.accesses
@@ -356,6 +374,7 @@ impl CallLog {
             )
         });
         let difference = difference.or_else(|| position.compare_blocks(call));
+        let difference = difference.or_else(|| position.compare_agreed(call));
         if let Some(operand) = operand {
             position
                 .operands
@@ -464,7 +483,27 @@ impl Position {
             callers: vec![0; (call.size as usize).div_ceil(64)],
             operands: Vec::new(),
             blocks: Vec::new(),
+            agreed: Vec::new(),
         }
+    }
+
+    /// Compares the arguments on which the group of the caller agrees with the first call of the
+    /// group.
+    fn compare_agreed(&mut self, call: &CallRecord) -> Option<Difference> {
+        let own = call.agreed.as_ref()?;
+        let of_group = self.agreed.iter().find_map(|first| {
+            let agreed = first.agreed.as_ref()?;
+            (agreed.group == own.group).then_some((first, agreed))
+        });
+        let Some((first, agreed)) = of_group else {
+            self.agreed.push(call.clone());
+            return None;
+        };
+        (agreed.text != own.text).then(|| {
+            let line = first.signature.call_location();
+            let (found, expected) = (own.text.clone(), agreed.text.clone());
+            (first.rank, line, ErrorClass::Arg, found, expected)
+        })
     }
 
     /// Compares the blocks of a call with the blocks of the ranks that have called.

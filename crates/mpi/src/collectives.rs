@@ -22,6 +22,7 @@ use ::collectives::{
 use areas::Areas;
 
 use crate::channel::{CollectiveWaits, Token};
+use crate::exploration;
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::engine::{CallNumber, PersistentNumber, PreparedCall, ScheduleExecutor};
 use crate::{Buffer, Comm, Datatype, Error, Op, Result, Settings};
@@ -249,8 +250,9 @@ pub(crate) fn compare_call(
         number: number.position,
     };
     let channel = comm.process().channel();
-    // Blocks of neighbours are not those of ranks.
-    let compared = arguments.filter(|call| call.neighbors.is_none());
+    // A receive finds another length of a neighbour, too, except where empty messages are omitted.
+    let compared =
+        arguments.filter(|call| call.neighbors.is_none() || exploration::is_explored(channel));
     let record = |announced: Option<(&'static str, Option<AgreedArguments>)>| {
         let signature = signature();
         let (signature, agreed) = match announced {

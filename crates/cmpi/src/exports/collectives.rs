@@ -524,11 +524,12 @@ fn neighbor_allgather<N: Count>(
     comm: Handle,
 ) -> Result<(), CallError> {
     let graph = graph(comm)?;
+    let block = memory::elements_at(result, received.0, received.1)?.length as u64;
     let prepared = Prepared {
         in_place: false,
         given: vec![memory::elements_at(data, sent.0, sent.1)?],
         result: parts_of_neighbors(result, received, &graph)?,
-        operation: CollectiveOperation::Neighbors(graph, Exchange::Allgather),
+        operation: CollectiveOperation::Neighbors(graph, Exchange::Allgather(block)),
     };
     perform(form, comm, prepared)
 }
@@ -560,11 +561,12 @@ fn neighbor_alltoall<N: Count>(
 ) -> Result<(), CallError> {
     let graph = graph(comm)?;
     let given = all_blocks_place(data, sent, graph.destinations().len())?;
+    let block = memory::elements_at(result, received.0, received.1)?.length as u64;
     let prepared = Prepared {
         in_place: false,
         given: vec![given],
         result: parts_of_neighbors(result, received, &graph)?,
-        operation: CollectiveOperation::Neighbors(graph, Exchange::Alltoall),
+        operation: CollectiveOperation::Neighbors(graph, Exchange::Alltoall(block)),
     };
     perform(form, comm, prepared)
 }

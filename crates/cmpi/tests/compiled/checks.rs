@@ -190,6 +190,22 @@ const DISAGREEMENTS: &[(&str, &str)] = &[
     ("win_create", "calls win_create"),
 ];
 
+/// Mistakes in `disagreements.c` between neighbours, with a part of the finding and of the error of
+/// a plain run.
+const NEIGHBORS: &[(&str, &str, &str)] = &[
+    (
+        "longer",
+        "expects 8 bytes of rank 0",
+        "4 bytes from rank 2, expected 8 bytes",
+    ),
+    ("sends", "gives 8 bytes to rank 2", "message truncated"),
+    ("v-longer", "expects 8 bytes of rank 0", "expected 8 bytes"),
+    ("type", "elements of f32", "elements of f32"),
+    ("shorter", "expects 0 bytes of rank 2", "message truncated"),
+    ("v-more", "gives 8 bytes to rank 0", "message truncated"),
+    ("v-none", "gives 0 bytes to rank 0", "expected 4 bytes"),
+];
+
 #[test]
 fn arguments_in_which_ranks_disagree_are_refused() {
     let folder = Folder::new();
@@ -204,6 +220,14 @@ fn arguments_in_which_ranks_disagree_are_refused() {
             let is_named = text.contains("collective calls differ: ") && text.contains(expected);
             assert!(found.status == 1 && is_named, "{mistake}: {found:?}");
         }
+    }
+    for (mistake, expected, plain) in NEIGHBORS {
+        let found = simrun(&program, &format!("check -n 4 -- {mistake}"));
+        let is_named = found.stdout.contains(expected);
+        assert!(found.status == 1 && is_named, "{mistake}: {found:?}");
+        let found = ran(&program, "-n 4", mistake);
+        let is_named = found.stderr.contains(plain);
+        assert!(found.status == 1 && is_named, "{mistake}: {found:?}");
     }
     simrun(&program, "check -n 4").exits_with(0);
     ran(&program, "-n 4", "").exits_with(0);

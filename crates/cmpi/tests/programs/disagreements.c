@@ -71,6 +71,31 @@ static void topologies(void) {
   MPI_Comm_free(&graph);
 }
 
+static void neighbors(void) {
+  int own[8] = {0}, all[8], one[2] = {1, 1}, places[2] = {0, 2}, more[2] = {1, 2}, none[2] = {1, 0};
+  float numbers[8];
+  MPI_Comm ring, line;
+  MPI_Cart_create(WORLD, 1, &ranks, (int[]){1}, 0, &ring);
+  MPI_Cart_create(WORLD, 1, &ranks, (int[]){0}, 0, &line);
+  MPI_Neighbor_allgather(own, 1, INT, all, errs("longer") ? 2 : 1, INT, ring);
+  MPI_Neighbor_allgather(own, errs("sends") ? 2 : 1, INT, all, 1, INT, ring);
+  MPI_Neighbor_allgatherv(own, 1, INT, all, errs("v-longer") ? more : one, places, INT, ring);
+  MPI_Neighbor_alltoall(own, 1, INT, errs("type") ? (void *)numbers : all, 1,
+                        errs("type") ? MPI_FLOAT : INT, line);
+  MPI_Neighbor_alltoall(own, 1, INT, all, errs("shorter") ? 0 : 1, INT, line);
+  MPI_Neighbor_alltoallv(own, errs("v-more") ? more : one, places, INT, all, one, places, INT,
+                         ring);
+  MPI_Neighbor_alltoallv(own, errs("v-none") ? none : one, places, INT, all, one, places, INT,
+                         ring);
+  /* The ranks give blocks of different lengths to each other. */
+  int give[2] = {rank, (rank + 1) % ranks}, get[2] = {rank, (rank + 1) % ranks};
+  for (int side = 0; side < 2; side++)
+    give[side] %= 2, get[side] %= 2;
+  MPI_Neighbor_alltoallv(own, give, places, INT, all, get, places, INT, ring);
+  MPI_Comm_free(&ring);
+  MPI_Comm_free(&line);
+}
+
 static void communicators(void) {
   MPI_Comm half, inter, merged, node;
   int is_upper = rank >= 2, leader = errs("local_leader");
@@ -114,6 +139,7 @@ int main(int count, char **arguments) {
   mistake = count > 1 ? arguments[1] : "";
   in_place();
   topologies();
+  neighbors();
   communicators();
   windows();
   MPI_Finalize();

@@ -1,7 +1,9 @@
 //! Lengths of blocks that the ranks of a collective give to each other and expect of each other.
 //!
 //! For each pair of ranks in a call with blocks of different lengths, both ranks give the same
-//! length of their block (MPI 5.0, sections 6.5 to 6.10). The later call compares the lengths.
+//! length of their block (MPI 5.0, sections 6.5 to 6.10). The later call compares the lengths. So
+//! do neighbours (section 8.6) under a model checker, in the sum of the blocks of a rank that is
+//! several neighbours.
 //!
 //! *Not compared*: places of blocks; blocks that overlap.
 
@@ -27,6 +29,8 @@ enum Lengths {
     One(u64),
     /// By rank.
     Each(#[serde(with = "shared")] Arc<[u64]>),
+    /// To or of each neighbour: the rank and the length. A rank may be several neighbours.
+    Neighbors(Vec<(u32, u64)>),
     /// No blocks.
     None,
 }
@@ -51,8 +55,22 @@ impl Lengths {
         blocks.map_or(Self::None, |blocks| Self::Each(lengths(blocks)))
     }
 
+    fn from_neighbors(neighbors: &[Option<u32>], blocks: Option<&Blocks>) -> Self {
+        let blocks = blocks.map_or(&[][..], Blocks::listed);
+        let pairs = neighbors.iter().zip(blocks);
+        Self::Neighbors(
+            pairs
+                .filter_map(|(rank, block)| Some((*rank.as_ref()?, block.length)))
+                .collect(),
+        )
+    }
+
     fn peer_length(&self, peer: usize) -> Option<u64> {
         match self {
+            Self::Neighbors(pairs) => {
+                let of_peer = pairs.iter().filter(|(rank, _)| *rank as usize == peer);
+                Some(of_peer.map(|(_, length)| length).sum())
+            }
             Self::One(length) => Some(*length),
             Self::Each(lengths) => lengths.get(peer).copied(),
             Self::None => None,
@@ -64,6 +82,13 @@ impl BlockLengths {
     /// Returns the lengths of the blocks of a call; `None` if all blocks have one length.
     pub(super) fn from_call(call: &Invocation, rank: usize) -> Option<Self> {
         let (send, recv) = (call.send.as_ref(), call.recv.as_ref());
+        if let Some(neighbors) = &call.neighbors {
+            return Some(Self {
+                only: None,
+                gives: Lengths::from_neighbors(&neighbors.destinations, send),
+                expects: Lengths::from_neighbors(&neighbors.sources, recv),
+            });
+        }
         let own = Lengths::One(call.input.len());
         let is_root = rank == call.root;
         let (is_rooted, gives, expects) = match call.kind {

@@ -21,7 +21,7 @@ use std::task::{Context, Poll, ready};
 
 use ::collectives::Collective;
 
-use super::{Invocation, start_prepared};
+use super::{Blocks, Invocation, start_prepared};
 use crate::api::persistent::Persistent;
 use crate::api::view::{Unpack, pack_at, room_for};
 use crate::protocol::engine::PreparedCall;
@@ -157,6 +157,18 @@ impl<'a, O> CollectiveCall<'a, O> {
     pub fn with_in_place_argument(mut self, is_in_place: bool) -> Self {
         if let CallState::Called(Ok(call)) = &mut self.progress {
             call.has_in_place_argument = is_in_place;
+        }
+        self
+    }
+
+    /// The rank expects a block of this length from each neighbour, or else of the length of the
+    /// blocks that the rank sends.
+    pub fn with_block_of_neighbors(mut self, length: u64) -> Self {
+        if let CallState::Called(Ok(call)) = &mut self.progress
+            && let Some(neighbors) = &call.neighbors
+        {
+            let blocks = neighbors.sources.iter().map(|_| length);
+            call.recv = Some(Blocks::packed(blocks));
         }
         self
     }

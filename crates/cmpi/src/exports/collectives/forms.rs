@@ -60,9 +60,11 @@ pub(super) enum CollectiveOperation {
 
 /// An exchange between neighbours.
 pub(super) enum Exchange {
-    Allgather,
+    /// The length of the block of each source.
+    Allgather(u64),
     AllgatherV(Blocks),
-    Alltoall,
+    /// The length of the block of each source.
+    Alltoall(u64),
     AlltoallV(Blocks, Blocks),
     AlltoallW(ByteBlocks),
 }
@@ -211,9 +213,15 @@ impl CollectiveOperation {
 impl Exchange {
     fn within<'a>(&self, graph: &'a Graph, message: Buffer, own: &'a mut Buffer) -> GroupCall<'a> {
         match self {
-            Self::Allgather => graph.neighbor_allgather(message),
+            Self::Allgather(block) => {
+                let call = graph.neighbor_allgather(message);
+                call.with_block_of_neighbors(*block)
+            }
             Self::AllgatherV(blocks) => graph.neighbor_allgather_v(message, blocks.clone()),
-            Self::Alltoall => graph.neighbor_alltoall(message),
+            Self::Alltoall(block) => {
+                let call = graph.neighbor_alltoall(message);
+                call.with_block_of_neighbors(*block)
+            }
             Self::AlltoallV(send, receive) => {
                 graph.neighbor_alltoall_v(message, send.clone(), receive.clone())
             }

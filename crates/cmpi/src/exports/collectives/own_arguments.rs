@@ -3,6 +3,8 @@
 //! * A rank also sends a block to itself, or the same as to itself to all others. The send
 //!   arguments and the receive arguments give the same length and type of this block (MPI 5.0,
 //!   sections 6.5 to 6.8).
+//! * A rank sends to neighbours elements of the type that the rank receives from neighbours, in
+//!   calls with one type for all (section 8.6).
 //! * The blocks that a rank receives have no memory in common (section 6.5).
 //! * The contribution and the result have no memory in common, unless the call has `MPI_IN_PLACE`
 //!   (sections 2.3 and 6.2.2).
@@ -11,7 +13,7 @@
 //! of an intercommunicator, which have arguments of their own.
 
 use super::super::active;
-use super::forms::{CollectiveOperation, Prepared};
+use super::forms::{CollectiveOperation, Exchange, Prepared};
 use crate::bridge::{caller, with_state};
 use crate::errors::CallError;
 use crate::handles::Target;
@@ -23,6 +25,21 @@ fn one_of(place: Target, parts: usize) -> Target {
         length: place.length / parts.max(1),
         ..place
     }
+}
+
+/// Refuses a receive of other elements than the elements that are sent.
+fn compare_elements(from: Target, to: Target) -> Result<(), CallError> {
+    let (sent, received) = (from.element.numbers, to.element.numbers);
+    if from.length == 0 || to.length == 0 || !sent.differs(received) {
+        return Ok(());
+    }
+    let text = format!(
+        "the send arguments give elements of {} and the receive arguments elements of {}: expected \
+         the same",
+        sent.name(),
+        received.name()
+    );
+    Err(CallError::new("MPI_ERR_TYPE", text))
 }
 
 impl Prepared {
@@ -41,6 +58,12 @@ impl Prepared {
             let is_between = state.comms.between.contains_key(&comm);
             Ok::<_, CallError>((!is_between).then(|| (comm_of.rank(), comm_of.size())))
         })?;
+        if let CollectiveOperation::Neighbors(_, Exchange::Allgather(_) | Exchange::Alltoall(_)) =
+            &self.operation
+            && let ([given, ..], [result, ..]) = (&self.given[..], &self.result[..])
+        {
+            return compare_elements(*given, *result);
+        }
         let Some((from, to)) = ranks.and_then(|(rank, size)| self.own_block(rank, size)) else {
             return Ok(());
         };
@@ -52,17 +75,7 @@ impl Prepared {
             );
             return Err(CallError::new("MPI_ERR_COUNT", text));
         }
-        let (sent, received) = (from.element.numbers, to.element.numbers);
-        if from.length > 0 && sent.differs(received) {
-            let text = format!(
-                "the send arguments give elements of {} and the receive arguments elements of \
-                 {}: expected the same",
-                sent.name(),
-                received.name()
-            );
-            return Err(CallError::new("MPI_ERR_TYPE", text));
-        }
-        Ok(())
+        compare_elements(from, to)
     }
 
     /// Returns the block that the rank sends to itself, as the send arguments and as the receive

@@ -25,6 +25,15 @@ impl RankReference {
             rank.call_back(function);
         }
     }
+
+    /// Ends the rank with an error, unless the program has ended.
+    pub(crate) fn end_rank(&self, error: String) {
+        // SAFETY: as above.
+        let rank = unsafe { self.0.get().as_ref() };
+        if let Some(rank) = rank.filter(|rank| !rank.has_ended()) {
+            rank.note_end(RankEnd::Failed(error));
+        }
+    }
 }
 
 impl Inner {

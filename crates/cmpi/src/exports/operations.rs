@@ -27,6 +27,68 @@ fn create_op(function: AnyFunction, commute: c_int, op: *mut Handle) {
     memory::store(op, handle);
 }
 
+/// Bytes before and behind each operand at least. \[choice\]
+const GUARD: usize = 64;
+
+/// A function that takes the elements for longer elements, at most for as many times longer ones,
+/// writes behind the operand. \[choice\]
+const OVERRUN_FACTOR: usize = 7;
+
+/// Largest number of bytes for such writes. \[choice\]
+const OVERRUN_MAX: usize = 1 << 16;
+
+/// The value of the bytes beside the operands. \[choice\]
+const FILL: u8 = 0xa5;
+
+/// Copies of the operands of a function of the program, with bytes between the operands that the
+/// function has to leave as they are.
+struct GuardedOperands {
+    bytes: Vec<u8>,
+    /// Length of an operand.
+    length: usize,
+    /// Where each operand begins.
+    starts: [usize; 2],
+}
+
+impl GuardedOperands {
+    fn new(incoming: &[u8], inout: &[u8]) -> Self {
+        let length = inout.len();
+        // The longest elements begin at multiples of 16 bytes.
+        let pitch = length.next_multiple_of(16) + GUARD;
+        let overrun = length.saturating_mul(OVERRUN_FACTOR).min(OVERRUN_MAX);
+        let mut bytes = vec![FILL; GUARD + 2 * pitch + overrun + 16];
+        let first = GUARD + bytes.as_ptr().addr().wrapping_neg() % 16;
+        let starts = [first, first + pitch];
+        for (operand, start) in [incoming, inout].into_iter().zip(starts) {
+            bytes[start..start + length].copy_from_slice(operand);
+        }
+        Self {
+            bytes,
+            length,
+            starts,
+        }
+    }
+
+    /// Returns both operands.
+    fn operands_mut(&mut self) -> [&mut [u8]; 2] {
+        let [first, second] = self.starts.map(|start| start..start + self.length);
+        let ranges = self.bytes.get_disjoint_mut([first, second]);
+        ranges.expect("operands are apart")
+    }
+
+    /// Returns true if the bytes beside the operands are as they were.
+    fn is_intact(&self) -> bool {
+        let [first, second] = self.starts;
+        let beside = [
+            &self.bytes[..first],
+            &self.bytes[first + self.length..second],
+            &self.bytes[second + self.length..],
+        ];
+        let changed = |bits: u8, byte: &u8| bits | (byte ^ FILL);
+        (beside.into_iter()).all(|bytes| bytes.iter().fold(0, changed) == 0)
+    }
+}
+
 impl MpiState {
     fn user_op(&self, op: Handle) -> Option<UserOp> {
         self.ops.get(op).copied()
@@ -42,11 +104,22 @@ impl MpiState {
             let text = format!("operations of the program on {datatype:#x} are not supported");
             return Err(CallError::new("MPI_ERR_OP", text));
         }
-        let rank = caller().to_reference();
+        let (rank, place) = (caller().to_reference(), caller().call_line());
         let apply = move |incoming: &[u8], inout: &mut [u8]| {
-            let count = inout.len() / element.size;
-            let mut function = || user.function.call(incoming, inout, count, datatype);
-            rank.call_function(&mut function);
+            let (count, size) = (inout.len() / element.size, element.size);
+            let mut operands = GuardedOperands::new(incoming, inout);
+            rank.call_function(&mut || {
+                let [incoming, inout] = operands.operands_mut();
+                user.function.call(incoming, inout, count, datatype);
+            });
+            if operands.is_intact() {
+                inout.copy_from_slice(operands.operands_mut()[1]);
+            } else {
+                rank.end_rank(format!(
+                    "the operation of the reduction{place} has written beside its elements, {count} \
+                     of {size} bytes"
+                ));
+            }
         };
         let size = element.size as u64;
         Ok(Op::on_bytes(

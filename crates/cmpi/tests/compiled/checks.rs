@@ -232,3 +232,20 @@ fn arguments_in_which_ranks_disagree_are_refused() {
     simrun(&program, "check -n 4").exits_with(0);
     ran(&program, "-n 4", "").exits_with(0);
 }
+
+#[test]
+fn operations_that_write_beside_their_elements_are_errors() {
+    let folder = Folder::new();
+    let source = "crates/cmpi/tests/programs/operations.c";
+    let program = compiled_with(&folder, "-g", source);
+    let expected = format!("the operation of the reduction at {source}:37 has written beside");
+    for mistake in ["doubles", "longest", "before"] {
+        let found = simrun(&program, &format!("check -n 3 -- {mistake}"));
+        found.exits_with(1).prints_text(&expected);
+        let found = ran(&program, "-n 3", mistake);
+        let is_named = found.stderr.contains(&expected);
+        assert!(found.status == 1 && is_named, "{mistake}: {found:?}");
+    }
+    simrun(&program, "check -n 3").exits_with(0);
+    ran(&program, "-n 3", "").exits_with(0);
+}

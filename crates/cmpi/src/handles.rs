@@ -68,6 +68,7 @@ pub(crate) struct Parts {
     /// The contribution, which each start of a persistent request reads; `None` for other requests.
     pub(crate) contribution: Option<Vec<Target>>,
     pub(crate) result: Vec<Target>,
+    /// True for a collective and for an access to a window.
     pub(crate) is_collective: bool,
 }
 

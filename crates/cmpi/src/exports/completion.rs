@@ -274,6 +274,22 @@ fn store_count(found: Option<usize>, count: *mut c_int) {
     memory::store(count, found.unwrap_or(UNDEFINED));
 }
 
+/// Refuses the request of an active collective operation or access to a window (MPI 5.0, sections
+/// 6.12 and 12.3.5), which a program can neither free nor cancel.
+fn refuse_collective(active: &ActiveRequest) -> Result<(), CallError> {
+    let is_collective = match &active.memory {
+        Memory::Comm { .. } => true,
+        Memory::Parts(parts) => parts.is_collective,
+        Memory::Message(_) | Memory::Generalized(_) => false,
+    };
+    if !is_collective || !active.request.is_active() {
+        return Ok(());
+    }
+    let text = "the request is of an active collective operation or access to a window: expected a \
+                call that completes the operation, such as MPI_Wait";
+    Err(CallError::new("MPI_ERR_REQUEST", text))
+}
+
 exports! {
     fn MPI_Wait(request: *mut Handle, status: *mut Status) {
         let handle = memory::load(request, "request")?;
@@ -406,6 +422,8 @@ exports! {
         let handle = memory::load(request, "request")?;
         with_state(|state| {
             if !state.free_generalized(handle) {
+                let active = state.requests.get_mut(handle).ok_or_else(|| unknown(handle))?;
+                refuse_collective(active)?;
                 let freed = state.requests.remove(handle).ok_or_else(|| unknown(handle))?;
                 state.active.free_request(handle, freed);
             }
@@ -422,6 +440,7 @@ exports! {
         }
         block(async |state| {
             let active = state.requests.get_mut(handle).ok_or_else(|| unknown(handle))?;
+            refuse_collective(active)?;
             active.request.cancel().await;
             Ok(())
         })

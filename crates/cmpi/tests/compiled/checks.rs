@@ -249,3 +249,27 @@ fn operations_that_write_beside_their_elements_are_errors() {
     simrun(&program, "check -n 3").exits_with(0);
     ran(&program, "-n 3", "").exits_with(0);
 }
+
+#[test]
+fn active_collectives_are_neither_freed_nor_cancelled() {
+    let folder = Folder::new();
+    let source = "crates/cmpi/tests/programs/unfreeable.c";
+    let program = compiled_with(&folder, "-g", source);
+    let expected = "the request is of an active collective operation or access to a window";
+    for mistake in [
+        "barrier",
+        "cancel",
+        "allreduce",
+        "idup",
+        "persistent",
+        "access",
+    ] {
+        let found = simrun(&program, &format!("check -n 2 -- {mistake}"));
+        found.exits_with(1).prints_text(expected);
+        let found = ran(&program, "-n 2", mistake);
+        let is_named = found.stderr.contains(expected);
+        assert!(found.status == 1 && is_named, "{mistake}: {found:?}");
+    }
+    simrun(&program, "check -n 2").exits_with(0);
+    ran(&program, "-n 2", "").exits_with(0);
+}

@@ -186,6 +186,8 @@ pub enum ExplorationFact<'a> {
     SendResumed(u32),
     /// A send is buffered whatever the library does.
     SendBuffered(u32),
+    /// The message of a send is in an attached buffer.
+    SendAttached(u32),
     /// A receive is a part of a collective call.
     ReceivePart {
         /// The receive.

@@ -11,6 +11,9 @@ pub enum SendEnd {
     Buffered,
     /// At once, or with the post of the receive: MPI permits both.
     Standard,
+    /// At once: the message is in an attached buffer. A call that empties the buffer may wait for
+    /// the post of the receive (MPI 5.0, 3.6).
+    Attached,
     /// With the post of the receive.
     Synchronous,
 }

@@ -12,6 +12,7 @@ use std::rc::Rc;
 
 use channel::{
     Buffer, CausalityHooks, ExplorationFact, NotedOperation, PacketOrigin, RunNotes, SendCause,
+    SendEnd,
 };
 use sim_core::{DeviceFact, Digest, KernelHandle, Note, OptionalWaits, OrderSensitivity, SendCall};
 
@@ -335,7 +336,8 @@ impl RunNotes for RankCauses {
             F::Bound(text) => self.note_for_user(text, Note::Bound),
             F::MessageSent(location) => self.note_sent(location),
             F::SendResumed(send) => notes.send.set(send),
-            F::SendBuffered(send) => notes.note_buffered(send),
+            F::SendBuffered(send) => notes.set_send_end(send, SendEnd::Buffered),
+            F::SendAttached(send) => notes.set_send_end(send, SendEnd::Attached),
             F::ReceivePart {
                 receive,
                 collective,

@@ -87,13 +87,13 @@ impl RankNotes {
         in_32_bits(notes.len() - 1)
     }
 
-    pub(crate) fn note_buffered(&self, send: u32) {
+    pub(crate) fn set_send_end(&self, send: u32, send_end: SendEnd) {
         if let Note::Begin {
             operation: NotedOperation::Send { end, .. },
             ..
         } = &mut self.notes.borrow_mut()[send as usize]
         {
-            *end = SendEnd::Buffered;
+            *end = send_end;
         }
     }
 

@@ -1,8 +1,9 @@
 //! Deadlocks of a run in which ranks wait where MPI permits to wait and the run did not.
 //!
-//! A standard send may wait for its receive, a collective call or the creation of a communicator
-//! for the calls of all ranks, and an epoch of accesses for the posts of its targets or for a lock
-//! (MPI 5.0, 3.4, 6.14, 7.4.2, 12.5). A run with such waits is a run without them in another order,
+//! A standard send may wait for its receive, a call that empties an attached buffer for the
+//! receives of all messages in the buffer, a collective call or the creation of a communicator for
+//! the calls of all ranks, and an epoch of accesses for the posts of its targets or for a lock (MPI
+//! 5.0, 3.4, 3.6, 6.14, 7.4.2, 12.5). A run with such waits is a run without them in another order,
 //! so waits add no outcomes, but they add deadlocks. The matching of a run is kept, and the notes
 //! are repeated: a rank continues when the awaited operation can be over.
 //!
@@ -123,7 +124,9 @@ fn has_optional_waits(rank: &RankNotes, sends_wait: bool) -> bool {
     let notes = rank.notes.borrow();
     notes.iter().any(|note| match note {
         Note::Begin { operation, .. } => match operation {
-            NotedOperation::Send { end, .. } => sends_wait && *end == SendEnd::Standard,
+            NotedOperation::Send { end, .. } => {
+                sends_wait && matches!(end, SendEnd::Standard | SendEnd::Attached)
+            }
             NotedOperation::Collective { .. } => true,
             NotedOperation::Epoch { is_optional, .. } => *is_optional,
             NotedOperation::Receive { .. } => false,
@@ -233,8 +236,10 @@ impl<'a> Notes<'a> {
             } => {
                 let waits = match end {
                     SendEnd::Synchronous => Next::Stuck,
-                    SendEnd::Standard if self.sends_wait => Next::Optional,
-                    SendEnd::Standard | SendEnd::Buffered => return Next::Free,
+                    SendEnd::Standard | SendEnd::Attached if self.sends_wait => Next::Optional,
+                    SendEnd::Standard | SendEnd::Attached | SendEnd::Buffered => {
+                        return Next::Free;
+                    }
                 };
                 let receiver = find_entry(&self.receivers, &at);
                 let is_met = match receiver {
@@ -549,6 +554,16 @@ impl<'a> Notes<'a> {
                 };
                 format!("the {name} of rank {rank} at {location} {verb} for {awaited}")
             }
+            NotedOperation::Send {
+                end: SendEnd::Attached,
+                ..
+            } => {
+                let place = match waits {
+                    true => "stays in the attached buffer until its receive",
+                    false => "leaves the attached buffer before its receive",
+                };
+                format!("the message of rank {rank} at {location} {place}")
+            }
             _ => {
                 let verb = if waits { "is not" } else { "is" };
                 format!("the send of rank {rank} at {location} {verb} buffered")
@@ -583,12 +598,19 @@ impl<'a> Notes<'a> {
                 NotedOperation::Send {
                     destination,
                     envelope,
-                    ..
+                    end,
                 },
                 location,
                 ..,
             )) => (
-                format!("send (destination {destination}, tag {})", envelope.tag),
+                format!(
+                    "{} (destination {destination}, tag {})",
+                    match end {
+                        SendEnd::Attached => "detach of bsend",
+                        _ => "send",
+                    },
+                    envelope.tag
+                ),
                 location.to_string(),
                 vec![destination],
             ),

@@ -56,6 +56,9 @@ pub(crate) struct AttachedBuffer {
     free: u64,
     /// Sends that are not known to be over, and their lengths.
     messages: Vec<(Token, u64)>,
+    /// Notes of sends that have left, under a model checker: another library could wait for the
+    /// receives when the buffer is emptied.
+    left: Vec<u32>,
 }
 
 impl AttachedBuffer {
@@ -254,7 +257,7 @@ pub(crate) fn start_buffered(
         if engine.requests.is_done(send) {
             engine
                 .requests
-                .note_cause(|record| record.note_buffered(channel, send));
+                .note_cause(|record| attached.left.extend(record.note_attached(channel, send)));
             return Ok(send);
         }
         // Whether there is room for the next one depends on what has arrived.
@@ -282,6 +285,7 @@ fn attach_as(comm: &Comm, key: Option<u32>, buffer: Buffer) -> Result<()> {
         free: buffer.len(),
         buffer,
         messages: Vec::new(),
+        left: Vec::new(),
     };
     all.insert(key, attached);
     Ok(())
@@ -307,7 +311,11 @@ fn empty_buffer(
         if !attached.messages.is_empty() {
             return None;
         }
-        all.remove(&key).map(|attached| Ok(attached.buffer))
+        let emptied = all.remove(&key)?;
+        engine
+            .requests
+            .note_cause(|record| record.note_emptied(&emptied.left));
+        Some(Ok(emptied.buffer))
     };
     Call::new(comm.process(), location, Waits::Several(name), attempt)
 }

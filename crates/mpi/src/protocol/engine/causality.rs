@@ -156,6 +156,20 @@ impl CausalityRecord {
         }
     }
 
+    /// The message of a send that is over is in an attached buffer. Returns the note of the send.
+    pub(crate) fn note_attached(&mut self, channel: &dyn Channel, send: Token) -> Option<u32> {
+        let note = self.origins[send as usize].note.take()?;
+        causality(channel)?.note_fact(ExplorationFact::SendAttached(note));
+        Some(note)
+    }
+
+    /// An attached buffer is empty: the rank has waited for sends with these notes.
+    pub(crate) fn note_emptied(&mut self, sends: &[u32]) {
+        let sends = sends.iter().copied();
+        self.waits
+            .extend(sends.map(ExplorationFact::OperationAwaited));
+    }
+
     /// A receive is a part of a collective.
     pub(super) fn note_part_of(&self, channel: &dyn Channel, receive: Token, whole: Token) {
         if let Some(causes) = causality(channel) {

@@ -213,7 +213,10 @@ fn arguments_in_which_ranks_disagree_are_refused() {
     let program = compiled_with(&folder, "-g", source);
     for (mistake, expected) in DISAGREEMENTS {
         for found in [
-            simrun(&program, &format!("check -n 4 -- {mistake}")),
+            simrun(
+                &program,
+                &format!("check -n 4 --explain-time 0s -- {mistake}"),
+            ),
             ran(&program, "-n 4", mistake),
         ] {
             let text = format!("{}{}", found.stdout, found.stderr);
@@ -222,7 +225,8 @@ fn arguments_in_which_ranks_disagree_are_refused() {
         }
     }
     for (mistake, expected, plain) in NEIGHBORS {
-        let found = simrun(&program, &format!("check -n 4 -- {mistake}"));
+        let options = "check -n 4 --explain-time 0s";
+        let found = simrun(&program, &format!("{options} -- {mistake}"));
         let is_named = found.stdout.contains(expected);
         assert!(found.status == 1 && is_named, "{mistake}: {found:?}");
         let found = ran(&program, "-n 4", mistake);

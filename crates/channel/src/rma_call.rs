@@ -44,6 +44,16 @@ impl AccumulateOp {
         place >= reductions && place % 2 == 1
     }
 
+    /// Returns true for an operation that is neither `MPI_REPLACE` nor `MPI_NO_OP`.
+    #[must_use]
+    pub const fn is_reduction(self) -> bool {
+        let [of_integer, of_float] = Self::REDUCTIONS;
+        match self.0.checked_sub(Self::OF_INTEGERS) {
+            None => self.0 % Self::OF_ONE_INTEGER < of_integer,
+            Some(float) => float % Self::OF_ONE_FLOAT < of_float,
+        }
+    }
+
     /// Returns the number of the operation.
     #[must_use]
     #[inline]

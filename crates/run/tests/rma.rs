@@ -68,6 +68,37 @@ fn puts_to_different_bytes_do_not_conflict() {
     assert_eq!(succeeds(2, &program), 3);
 }
 
+/// Returns a program in which two ranks accumulate with these operations in one epoch.
+fn accumulating(operations: [Op; 2]) -> Rc<dyn Program> {
+    on_ranks(move |world: Comm| {
+        let op = operations[world.rank()].clone();
+        async move {
+            let window = world.window(number(0), 8).await?;
+            window.fence().await?;
+            window.accumulate(&number(1), 0, 0, &op).await?;
+            window.fence().await?;
+            window.free().await?;
+            Ok(())
+        }
+    })
+}
+
+#[test]
+fn accumulates_with_different_operations_conflict() {
+    let texts = [
+        "accumulate with sum of u64 of rank 0 at",
+        "accumulate with product of u64 of rank 1 at",
+    ];
+    let program = || accumulating([Op::sum::<u64>(), Op::product::<u64>()]);
+    let outcome = format!("{:?}", plain(2, &program()).report.outcome);
+    assert!(texts.iter().all(|text| outcome.contains(text)), "{outcome}");
+    is_found(2, &program(), &texts);
+    // MPI_REPLACE and MPI_NO_OP are stores and loads that no other access divides.
+    for other in [Op::sum::<u64>(), Op::replace::<u64>(), Op::no_op::<u64>()] {
+        succeeds(2, &accumulating([Op::sum::<u64>(), other]));
+    }
+}
+
 #[test]
 fn accumulates_of_two_ranks_commute() {
     let program = on_ranks(|world: Comm| async move {

@@ -15,21 +15,27 @@
 //! A buffer at the origin that is in the origin's own part of the window is an access to that part,
 //! too: a get writes there and a put reads, until the origin has synchronised.
 //!
+//! Two accumulates of different ranks conflict if their operations differ, unless one is
+//! `MPI_REPLACE` or `MPI_NO_OP`: the default of the hint `accumulate_ops` (section 12.2.1).
+//! `MPI_Compare_and_swap` conflicts with no accumulate.
+//!
 //! A store ([`Window::write`](crate::Window::write)) is compared with the puts and accumulates in
 //! progress when it is called. Two accesses of one origin do not conflict if the first one reads.
 //!
 //! So a run shows conflicts in its own order of arrivals; a model checker explores all orders, and
 //! shows the conflicts of all orders. A program that orders its accesses has no conflict.
 //!
-//! *Not compared*: two accumulates, also with different operations; loads; ranks in separate
-//! processes.
+//! *Not compared*: `MPI_REPLACE` with other operations; loads; ranks in separate processes.
 
 use observe::SourceLocation;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
+use channel::AccumulateOp;
+
 use super::Segment;
+use super::accumulate::op_from_code;
 
 /// Kind of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,6 +76,8 @@ pub(crate) struct Access {
     /// The rank of the world that accesses.
     pub(crate) origin: u32,
     pub(crate) kind: AccessKind,
+    /// The operation of an accumulate that reduces.
+    pub(crate) reduction: Option<AccumulateOp>,
     /// True if the origin gets a result.
     pub(crate) reads: bool,
     /// First byte, and the one after the last.
@@ -84,6 +92,16 @@ pub(crate) struct Access {
 }
 
 impl Access {
+    /// Returns the operations of two accumulates of different ranks that have to have the same.
+    fn find_other_reduction(&self, other: &Self) -> Option<[AccumulateOp; 2]> {
+        let (own, theirs) = self.reduction.zip(other.reduction)?;
+        (own != theirs && self.origin != other.origin).then_some([own, theirs])
+    }
+
+    fn conflicts_with(&self, other: &Self) -> bool {
+        self.kind.conflicts(other.kind) || self.find_other_reduction(other).is_some()
+    }
+
     /// Returns true if another rank updates several of the elements that this access updates.
     fn shares_elements(&self, other: &Self) -> bool {
         let are_updates = [self, other].map(|one| one.kind) == [AccessKind::Accumulate; 2];
@@ -99,14 +117,21 @@ pub struct Conflict {
     start: u64,
     end: u64,
     accesses: [(&'static str, u32, SourceLocation); 2],
+    /// The operations of two accumulates.
+    reductions: Option<[AccumulateOp; 2]>,
 }
 
 impl fmt::Display for Conflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let access = |(call, origin, at): (&str, u32, SourceLocation)| {
-            format!("{call} of rank {origin} at {at}")
+        let [one, other] = (self.reductions).map_or([None, None], |both| both.map(Some));
+        let access = |(call, origin, at): (&str, u32, SourceLocation), op: Option<AccumulateOp>| {
+            let op = op.map(op_from_code).map_or(String::new(), |op| {
+                format!(" with {} of {}", op.name(), op.element_name())
+            });
+            format!("{call}{op} of rank {origin} at {at}")
         };
-        let [first, second] = self.accesses.map(access);
+        let [first, second] = self.accesses;
+        let (first, second) = (access(first, one), access(second, other));
         write!(
             f,
             "conflicting accesses to bytes {} to {} of the window of rank {}: {first} and {second}; no synchronisation is between them",
@@ -125,6 +150,7 @@ impl Conflict {
             start: first.start.max(second.start),
             end: first.end.min(second.end),
             accesses: [told(first), told(second)],
+            reductions: first.find_other_reduction(second),
         }
     }
 }
@@ -170,10 +196,12 @@ impl TargetLog {
         let is_open = |old: &&Access| {
             let passed = old.mode == SyncMode::Fence && new.fences > old.fences;
             let ordered = old.origin == new.origin && old.reads;
-            !passed && !ordered
+            !passed && !ordered && old.conflicts_with(new)
         };
         let kinds = KINDS.iter().zip(&self.open);
-        let mut against = kinds.filter(|(kind, _)| kind.conflicts(new.kind));
+        let mut against = kinds.filter(|(kind, _)| {
+            kind.conflicts(new.kind) || **kind == new.kind && new.reduction.is_some()
+        });
         against.find_map(|(_, open)| open.overlapping(new).find(is_open))
     }
 

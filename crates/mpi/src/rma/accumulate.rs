@@ -79,6 +79,8 @@ mod tests {
             assert_eq!(AccumulateOp::from_number(number.into()), Some(code));
             assert_eq!(op_from_code(code).name(), op.name());
             assert_eq!(code.is_no_op(), op.name() == Op::no_op::<u8>().name());
+            let is_replace = op.name() == Op::replace::<u8>().name();
+            assert_eq!(code.is_reduction(), !is_replace && !code.is_no_op());
         }
         let end = u32::try_from(OPERATIONS.len()).unwrap();
         assert_eq!(AccumulateOp::from_number(end), None);

@@ -349,6 +349,7 @@ impl Window {
             call,
             origin: self.comm.world_rank(),
             kind,
+            reduction: None,
             reads: false,
             start: bytes.start,
             end: bytes.end,

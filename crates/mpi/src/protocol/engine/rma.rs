@@ -149,6 +149,12 @@ impl AccessCall {
                 RmaCall::Get => AccessKind::Get,
                 _ => AccessKind::Accumulate,
             },
+            reduction: match self.call {
+                RmaCall::Accumulate(op) | RmaCall::GetAccumulate(op) if op.is_reduction() => {
+                    Some(op)
+                }
+                _ => None,
+            },
             reads: self.call.is_answered(),
             start: self.offset + offset,
             end: self.offset + offset + bytes,

@@ -44,6 +44,7 @@ mod uncounted;
 
 use agreed_arguments::AgreedArguments;
 pub use agreed_arguments::announce_call;
+pub(crate) use agreed_arguments::announce_call_at;
 pub use between::InterRoot;
 use block_lengths::BlockLengths;
 pub use blocks::Blocks;

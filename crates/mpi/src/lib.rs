@@ -105,8 +105,8 @@ pub use protocol::flow_control::{ConnectionReport, FlowReport, Taken};
 pub use protocol::process::{Call, Process, count_operations};
 pub use protocol::{exploration, machine, table};
 pub use rma::{
-    Conflict, NoncontiguousCall, OneSided, ProgramMemory, RegisteredMemory, RmaCall, TargetPlace,
-    Window, WindowError,
+    Conflict, FenceAssertions, NoncontiguousCall, OneSided, ProgramMemory, RegisteredMemory,
+    RmaCall, TargetPlace, Window, WindowError,
 };
 pub use settings::{
     AtLimit, ConnectionMode, ConnectionSettings, Limits, OverheadSection, OverheadTable, Overheads,

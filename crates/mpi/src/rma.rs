@@ -35,4 +35,5 @@ pub use layout::TargetPlace;
 pub(crate) use layout::{Segment, bounds, read, split_parts, total};
 pub use memory::ProgramMemory;
 pub(crate) use memory::{RemoteWindow, WindowMemory};
+pub use synchronisation::FenceAssertions;
 pub use window::{OneSided, Window};

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::{checked, explored, on_ranks, plain, succeeds};
 use explore::{FindingKind, Report};
-use mpi::{TargetPlace, prelude::*};
+use mpi::{FenceAssertions, TargetPlace, prelude::*};
 use run::Program;
 use sim_core::{Note, Outcome};
 
@@ -392,7 +392,11 @@ fn a_fence_that_ends_no_epoch_need_not_wait() {
             if world.rank() == 2 {
                 world.send(&token, 0, 0).await?;
             }
-            window.first_fence().await?;
+            let first = FenceAssertions {
+                no_precede: true,
+                ..FenceAssertions::default()
+            };
+            window.fence_with(first).await?;
             window
                 .accumulate(&number(1), 0, 0, &Op::sum::<u64>())
                 .await?;

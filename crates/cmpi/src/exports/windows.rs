@@ -15,7 +15,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 use std::rc::Rc;
 
-use mpi::{announce_call, prelude::*};
+use mpi::{FenceAssertions, announce_call, prelude::*};
 
 use super::completion::deliver;
 use super::groups::make_group;
@@ -27,7 +27,8 @@ use crate::errors::CallError;
 use crate::handles::{Memory, Target};
 use crate::loader::heap::Heap;
 use crate::state::windows::{
-    Exposed, Exposure, LockedEpochs, MODE_NOPRECEDE, Place, ProgramWindow, WindowAttributes,
+    Exposed, Exposure, LockedEpochs, MODE_NOPRECEDE, MODE_NOPUT, MODE_NOSUCCEED, Place,
+    ProgramWindow, WindowAttributes,
 };
 use crate::state::{Handle, MpiState};
 
@@ -368,10 +369,12 @@ exports! {
     fn MPI_Win_fence(assert: c_int, window: Handle) {
         let is_checked = caller().is_checked();
         with_state(|state| state.window(window)?.epochs.begin_fence(assert, is_checked))?;
-        synchronise(window, None, async |window| match assert & MODE_NOPRECEDE {
-            0 => window.fence().await,
-            _ => window.first_fence().await,
-        })
+        let assertions = FenceAssertions {
+            no_precede: assert & MODE_NOPRECEDE != 0,
+            no_succeed: assert & MODE_NOSUCCEED != 0,
+            no_put: assert & MODE_NOPUT != 0,
+        };
+        synchronise(window, None, async |window| window.fence_with(assertions).await)
     }
 
     fn MPI_Win_lock(kind: c_int, of: c_int, _assert: c_int, window: Handle) {

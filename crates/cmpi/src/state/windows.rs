@@ -13,7 +13,8 @@ use crate::handles::Target;
 use crate::loader::shared::SharedMemory;
 
 pub(crate) const MODE_NOPRECEDE: c_int = 2048;
-const MODE_NOSUCCEED: c_int = 16384;
+pub(crate) const MODE_NOPUT: c_int = 4096;
+pub(crate) const MODE_NOSUCCEED: c_int = 16384;
 
 /// The place of the memory of a window.
 #[derive(Debug)]

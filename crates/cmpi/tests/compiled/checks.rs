@@ -277,3 +277,41 @@ fn active_collectives_are_neither_freed_nor_cancelled() {
     simrun(&program, "check -n 2").exits_with(0);
     ran(&program, "-n 2", "").exits_with(0);
 }
+
+/// Mistakes in `assertions.c` with a part of the finding; true if a plain run finds the mistake,
+/// too.
+const ASSERTIONS: &[(&str, &str, bool)] = &[
+    (
+        "precede",
+        "MPI_MODE_NOPRECEDE ends accesses of this rank to rank 0",
+        true,
+    ),
+    ("one-precede", "gives MPI_MODE_NOPRECEDE at", true),
+    ("succeed", "access outside of an epoch", true),
+    ("one-succeed", "gives MPI_MODE_NOSUCCEED at", true),
+    ("put", "fence with MPI_MODE_NOPUT of rank 0 at", false),
+    (
+        "operations",
+        "accumulate with product of i32 of rank 1",
+        false,
+    ),
+];
+
+#[test]
+fn false_assertions_about_windows_are_errors() {
+    let folder = Folder::new();
+    let source = "crates/cmpi/tests/programs/assertions.c";
+    let program = compiled_with(&folder, "-g", source);
+    for (mistake, expected, is_plain) in ASSERTIONS {
+        let found = simrun(&program, &format!("check -n 2 -- {mistake}"));
+        found.exits_with(1).prints_text(expected);
+        let found = ran(&program, "-n 2", mistake);
+        let is_named = found.stderr.contains(expected);
+        assert!(
+            found.status == i32::from(*is_plain) && is_named,
+            "{mistake}: {found:?}"
+        );
+    }
+    simrun(&program, "check -n 2").exits_with(0);
+    ran(&program, "-n 2", "").exits_with(0);
+}

@@ -3,6 +3,7 @@
 //!
 //! *Not compared*: calls of ranks in separate processes.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ pub(crate) struct AgreedArguments {
     /// The world rank of rank 0 of the group.
     pub(super) group: u32,
     /// Such as `has root 3`.
-    pub(super) text: String,
+    pub(super) text: Cow<'static, str>,
 }
 
 #[derive(Debug)]
@@ -52,14 +53,27 @@ impl AnnouncedCalls {
 /// arguments on which all ranks of the communicator agree, such as `has root 3`.
 #[track_caller]
 pub fn announce_call(comm: &Comm, name: &'static str, arguments: Option<String>) {
+    announce_call_at(comm, name, arguments, SourceLocation::caller());
+}
+
+/// Announces the next collective call of a rank at a line, as [`announce_call`].
+pub(crate) fn announce_call_at(
+    comm: &Comm,
+    name: &'static str,
+    arguments: Option<impl Into<Cow<'static, str>>>,
+    location: SourceLocation,
+) {
     let Some(log) = comm.process().call_log() else {
         return;
     };
     let group = comm.members().world(0);
     let announcement = Announcement {
         name,
-        location: SourceLocation::caller(),
-        agreed: arguments.map(|text| AgreedArguments { group, text }),
+        location,
+        agreed: arguments.map(|text| AgreedArguments {
+            group,
+            text: text.into(),
+        }),
     };
     let announced = &mut *log.announced_calls().0.borrow_mut();
     announced.insert(comm.world_rank(), announcement);

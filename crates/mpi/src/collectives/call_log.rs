@@ -501,7 +501,7 @@ impl Position {
         };
         (agreed.text != own.text).then(|| {
             let line = first.signature.call_location();
-            let (found, expected) = (own.text.clone(), agreed.text.clone());
+            let (found, expected) = (own.text.to_string(), agreed.text.to_string());
             (first.rank, line, ErrorClass::Arg, found, expected)
         })
     }

@@ -17,7 +17,8 @@
 //!
 //! Two accumulates of different ranks conflict if their operations differ, unless one is
 //! `MPI_REPLACE` or `MPI_NO_OP`: the default of the hint `accumulate_ops` (section 12.2.1).
-//! `MPI_Compare_and_swap` conflicts with no accumulate.
+//! `MPI_Compare_and_swap` conflicts with no accumulate. A put or an accumulate after a fence with
+//! `MPI_MODE_NOPUT` at the target conflicts with this fence.
 //!
 //! A store ([`Window::write`](crate::Window::write)) is compared with the puts and accumulates in
 //! progress when it is called. Two accesses of one origin do not conflict if the first one reads.
@@ -153,6 +154,21 @@ impl Conflict {
             reductions: first.find_other_reduction(second),
         }
     }
+
+    /// An access to the window of a target that has excluded puts and accumulates by a fence.
+    const fn with_fence(target: u32, fence: SourceLocation, access: &Access) -> Self {
+        let call = "fence with MPI_MODE_NOPUT";
+        Self {
+            target,
+            start: access.start,
+            end: access.end,
+            accesses: [
+                (call, target, fence),
+                (access.call, access.origin, access.location),
+            ],
+            reductions: None,
+        }
+    }
 }
 
 /// First byte and serial number of an access in progress.
@@ -188,6 +204,9 @@ struct TargetLog {
     called: BTreeMap<u32, VecDeque<(Access, Vec<Segment>)>>,
     /// The ranks that hold the lock.
     holders: Vec<u32>,
+    /// The fences that end no earlier than the present one and after which no rank puts or
+    /// accumulates, by number.
+    excluding: BTreeMap<u32, SourceLocation>,
 }
 
 impl TargetLog {
@@ -293,8 +312,14 @@ impl AccessLog {
     pub(crate) fn begin_access(&self, window: u32, target: u32, access: Access) {
         let conflict = self.with_log(window, target, |log| {
             let found = log.find_conflict(&access).copied();
+            let is_update = access.kind != AccessKind::Get && access.origin != target;
+            let fence = (log.excluding.get(&access.fences))
+                .filter(|_| is_update && access.mode == SyncMode::Fence)
+                .copied();
             log.insert(access);
-            found.map(|first| Conflict::new(target, &first, &access))
+            let conflict = found.map(|first| Conflict::new(target, &first, &access));
+            let excluded = |at| Conflict::with_fence(target, at, &access);
+            conflict.or_else(|| fence.map(excluded))
         });
         if let Some(conflict) = conflict {
             let mut conflicts = self.conflicts.borrow_mut();
@@ -337,10 +362,23 @@ impl AccessLog {
         self.with_log(window, target, |log| log.drop_ended(is_over));
     }
 
+    /// The target calls a fence with this number after which no rank puts or accumulates.
+    pub(crate) fn note_excluding(
+        &self,
+        window: u32,
+        target: u32,
+        (fence, location): (u32, SourceLocation),
+    ) {
+        self.with_log(window, target, |log| log.excluding.insert(fence, location));
+    }
+
     /// The target has passed this many fences.
     pub(crate) fn pass_fence(&self, window: u32, target: u32, fences: u32) {
         let is_over = |access: &Access| access.mode == SyncMode::Fence && access.fences < fences;
-        self.with_log(window, target, |log| log.drop_ended(is_over));
+        self.with_log(window, target, |log| {
+            log.excluding.retain(|fence, _| *fence >= fences);
+            log.drop_ended(is_over);
+        });
     }
 
     /// These ranks hold the lock.

@@ -68,6 +68,13 @@ pub enum WindowError {
         /// The call that was expected before.
         expected: &'static str,
     },
+    /// A fence with `MPI_MODE_NOPRECEDE` ends accesses of the rank (`MPI_ERR_RMA_SYNC`).
+    FenceEndsAccesses {
+        /// Number of the window.
+        window: u32,
+        /// A target of the accesses.
+        rank: usize,
+    },
     /// The rank holds no lock at this target (`MPI_ERR_RMA_SYNC`).
     NotLocked {
         /// The call.
@@ -102,6 +109,7 @@ impl WindowError {
             Self::NoEpoch { .. }
             | Self::InEpoch { .. }
             | Self::NotBegun { .. }
+            | Self::FenceEndsAccesses { .. }
             | Self::NotLocked { .. }
             | Self::Locked { .. } => ErrorClass::RmaSync,
             Self::Conflict(_) => ErrorClass::RmaConflict,
@@ -150,6 +158,10 @@ impl fmt::Display for WindowError {
                 window,
                 expected,
             } => write!(f, "{call} of window {window} without {expected} before"),
+            Self::FenceEndsAccesses { window, rank } => write!(
+                f,
+                "fence of window {window} with MPI_MODE_NOPRECEDE ends accesses of this rank to rank {rank}"
+            ),
             Self::NotLocked { call, window, rank } => write!(
                 f,
                 "{call} of window {window} at rank {rank}, which this rank has not locked"

@@ -6,9 +6,9 @@
 //! wait least ([`crate::channel::CollectiveWaits::Data`]), locks, `start` and a fence that ends no
 //! epoch do not wait: the accesses leave when the targets permit them.
 //!
-//! *Not modelled*: assertions except `MPI_MODE_NOPRECEDE`, and libraries that request a lock only
-//! with the first access to a target. Two ranks that lock several targets can deadlock here where
-//! such a library lets them continue.
+//! *Not modelled*: assertions except the ones of [`FenceAssertions`], and libraries that request a
+//! lock only with the first access to a target. Two ranks that lock several targets can deadlock
+//! here where such a library lets them continue.
 
 use observe::SourceLocation;
 use std::collections::BTreeSet;
@@ -18,12 +18,35 @@ use super::error::WindowError;
 use super::{RmaCall, Window};
 use crate::api::communicators::{Exchange, SharedCall};
 use crate::channel::Token;
-use crate::collectives::barrier_in;
+use crate::collectives::{announce_call_at, barrier_in};
 use crate::protocol::engine::{ProtocolEngine, WindowCalls, waits_least};
 use crate::protocol::process::repetition::{begun_with_read, restore_begun};
 use crate::protocol::process::{Call, Process};
 use crate::protocol::waiting::Waits;
 use crate::{CommunicatorManagement, Error, Group, PROC_NULL, Request, Result};
+
+/// Assertions of a program about a fence (MPI 5.0, section 12.5.5).
+#[derive(Clone, Copy, Default, Debug)]
+pub struct FenceAssertions {
+    /// `MPI_MODE_NOPRECEDE`: the fence ends no accesses. All ranks give the assertion, or none.
+    pub no_precede: bool,
+    /// `MPI_MODE_NOSUCCEED`: the fence begins no accesses. All ranks give the assertion, or none.
+    pub no_succeed: bool,
+    /// `MPI_MODE_NOPUT`: no other rank puts or accumulates here before the next fence.
+    pub no_put: bool,
+}
+
+impl FenceAssertions {
+    /// Returns the assertions on which all ranks agree, in words.
+    const fn shared_text(self) -> &'static str {
+        match (self.no_precede, self.no_succeed) {
+            (false, false) => "gives neither MPI_MODE_NOPRECEDE nor MPI_MODE_NOSUCCEED",
+            (true, false) => "gives MPI_MODE_NOPRECEDE",
+            (false, true) => "gives MPI_MODE_NOSUCCEED",
+            (true, true) => "gives MPI_MODE_NOPRECEDE and MPI_MODE_NOSUCCEED",
+        }
+    }
+}
 
 impl Window {
     /// Sends a request to ranks of the communicator and waits for the answers. Returns the
@@ -109,34 +132,53 @@ impl Window {
     /// [`WindowError::Conflict`] if accesses to the same bytes conflict.
     #[track_caller]
     pub fn fence(&self) -> impl Future<Output = Result<()>> + '_ {
-        self.fence_at(false, SourceLocation::caller())
+        self.fence_at(FenceAssertions::default(), SourceLocation::caller())
     }
 
-    /// A fence that ends no epoch: `MPI_Win_fence` with `MPI_MODE_NOPRECEDE`, at all ranks.
+    /// A fence with assertions of the program: `MPI_Win_fence`.
     ///
     /// # Errors
-    /// As [`Window::fence`].
+    /// As [`Window::fence`]; [`WindowError::FenceEndsAccesses`] for `no_precede` after accesses;
+    /// [`Error::Mismatch`] if ranks give different assertions.
     #[track_caller]
-    pub fn first_fence(&self) -> impl Future<Output = Result<()>> + '_ {
-        self.fence_at(true, SourceLocation::caller())
+    pub fn fence_with(&self, assertions: FenceAssertions) -> impl Future<Output = Result<()>> + '_ {
+        self.fence_at(assertions, SourceLocation::caller())
     }
 
-    async fn fence_at(&self, is_first: bool, location: SourceLocation) -> Result<()> {
-        self.epochs().borrow().check_none("fence", self.number())?;
+    async fn fence_at(&self, assertions: FenceAssertions, location: SourceLocation) -> Result<()> {
+        let window = self.number();
+        self.epochs().borrow().check_none("fence", window)?;
         let touched = std::mem::take(&mut self.epochs().borrow_mut().touched);
-        if is_first && touched.is_empty() && self.waits_least() {
+        if let Some(&rank) = touched.first().filter(|_| assertions.no_precede) {
+            return Err(Error::of_window(WindowError::FenceEndsAccesses {
+                window,
+                rank,
+            }));
+        }
+        let fences = self.epochs().borrow().fences + 1;
+        let (context, rank) = (self.comm().context(), self.comm().world_rank());
+        let log = self.comm().process().call_log();
+        if let Some(log) = log.filter(|_| assertions.no_put) {
+            let fence = (fences, location);
+            log.accesses().note_excluding(context, rank, fence);
+        }
+        announce_call_at(
+            self.comm(),
+            "fence",
+            Some(assertions.shared_text()),
+            location,
+        );
+        if assertions.no_precede && self.waits_least() {
             self.open_fence(location).await?;
         } else {
             self.close_fence(touched, location).await?;
         }
-        let fences = {
+        {
             let mut epochs = self.epochs().borrow_mut();
-            epochs.fences += 1;
-            epochs.fence = Some(location);
-            epochs.fences
-        };
-        if let Some(log) = self.comm().process().call_log() {
-            let (context, rank) = (self.comm().context(), self.comm().world_rank());
+            epochs.fences = fences;
+            epochs.fence = (!assertions.no_succeed).then_some(location);
+        }
+        if let Some(log) = log {
             log.accesses().pass_fence(context, rank, fences);
         }
         self.check_conflict()

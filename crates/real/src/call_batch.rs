@@ -108,7 +108,7 @@ mod tests {
     /// A barrier or a broadcast of rank 1 of the world of 2.
     fn call(name: &str) -> CallRecord {
         let signature = format!(
-            r#"{{"name":"{name}","root":0,"is_nonblocking":false,"op":null,"element":0,"bytes":null,"file":"a.rs","line":1}}"#
+            r#"{{"name":"{name}","root":0,"is_nonblocking":false,"is_in_place":false,"op":null,"element":0,"bytes":null,"file":"a.rs","line":1}}"#
         );
         let fields = r#""context":1,"first":0,"rank":1,"world_rank":1,"size":2,"blocks":null"#;
         serde_json::from_str(&format!(r#"{{{fields},"signature":{signature}}}"#)).unwrap()

@@ -255,7 +255,11 @@ pub(crate) fn compare_call(
     let compared =
         arguments.filter(|call| call.neighbors.is_none() || exploration::is_explored(channel));
     let record = |announced: Option<(&'static str, Option<AgreedArguments>)>| {
-        let signature = signature();
+        let mut signature = signature();
+        // Of two ranks, each sends the type that the other one receives (section 8.6): two types.
+        if arguments.is_some_and(|call| call.neighbors.is_some()) && comm.size() <= 2 {
+            signature = signature.without_element();
+        }
         let (signature, agreed) = match announced {
             Some((name, agreed)) => (signature.with_name(name), agreed),
             None => (signature, None),

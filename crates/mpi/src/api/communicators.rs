@@ -66,8 +66,8 @@ pub(crate) struct Contexts {
     /// Contexts of communicators that have been freed at this rank, with the order of the frees.
     freed: BTreeMap<u32, u64>,
     frees: u64,
-    /// The objects of the other contexts in words, and where each was made; only under a model
-    /// checker.
+    /// For each context that is not freed: the kind of object in words, and the line that made the
+    /// object; only under a model checker.
     made: BTreeMap<u32, (&'static str, SourceLocation)>,
     /// The latest call that makes a communicator.
     latest: Option<(&'static str, CallPosition)>,

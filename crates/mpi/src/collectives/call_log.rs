@@ -222,6 +222,14 @@ impl Signature {
         }
     }
 
+    /// Returns the signature without the type of the elements, which is not compared.
+    pub(super) fn without_element(self) -> Self {
+        Self {
+            element: Element::BYTES,
+            ..self
+        }
+    }
+
     /// Returns the place of the call, such as `src/main.rs:7`.
     fn call_location(&self) -> String {
         match self.line {

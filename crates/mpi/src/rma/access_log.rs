@@ -79,6 +79,8 @@ pub(crate) struct Access {
     pub(crate) kind: AccessKind,
     /// The operation of an accumulate that reduces.
     pub(crate) reduction: Option<AccumulateOp>,
+    /// True if the access changes the window, unlike a get and an accumulate by `MPI_NO_OP`.
+    pub(crate) is_update: bool,
     /// True if the origin gets a result.
     pub(crate) reads: bool,
     /// First byte, and the one after the last.
@@ -93,14 +95,14 @@ pub(crate) struct Access {
 }
 
 impl Access {
-    /// Returns the operations of two accumulates of different ranks that have to have the same.
-    fn find_other_reduction(&self, other: &Self) -> Option<[AccumulateOp; 2]> {
+    /// Returns the operations of two accumulates of different ranks, if the operations differ.
+    fn differing_reductions(&self, other: &Self) -> Option<[AccumulateOp; 2]> {
         let (own, theirs) = self.reduction.zip(other.reduction)?;
         (own != theirs && self.origin != other.origin).then_some([own, theirs])
     }
 
     fn conflicts_with(&self, other: &Self) -> bool {
-        self.kind.conflicts(other.kind) || self.find_other_reduction(other).is_some()
+        self.kind.conflicts(other.kind) || self.differing_reductions(other).is_some()
     }
 
     /// Returns true if another rank updates several of the elements that this access updates.
@@ -120,6 +122,8 @@ pub struct Conflict {
     accesses: [(&'static str, u32, SourceLocation); 2],
     /// The operations of two accumulates.
     reductions: Option<[AccumulateOp; 2]>,
+    /// True if the first access is a fence that excludes the second access.
+    is_exclusion: bool,
 }
 
 impl fmt::Display for Conflict {
@@ -133,9 +137,13 @@ impl fmt::Display for Conflict {
         };
         let [first, second] = self.accesses;
         let (first, second) = (access(first, one), access(second, other));
+        let reason = match self.is_exclusion {
+            true => "the fence excludes the access",
+            false => "no synchronisation is between them",
+        };
         write!(
             f,
-            "conflicting accesses to bytes {} to {} of the window of rank {}: {first} and {second}; no synchronisation is between them",
+            "conflicting accesses to bytes {} to {} of the window of rank {}: {first} and {second}; {reason}",
             self.start,
             self.end.saturating_sub(1),
             self.target
@@ -151,7 +159,8 @@ impl Conflict {
             start: first.start.max(second.start),
             end: first.end.min(second.end),
             accesses: [told(first), told(second)],
-            reductions: first.find_other_reduction(second),
+            reductions: first.differing_reductions(second),
+            is_exclusion: false,
         }
     }
 
@@ -167,6 +176,7 @@ impl Conflict {
                 (access.call, access.origin, access.location),
             ],
             reductions: None,
+            is_exclusion: true,
         }
     }
 }
@@ -312,7 +322,8 @@ impl AccessLog {
     pub(crate) fn begin_access(&self, window: u32, target: u32, access: Access) {
         let conflict = self.with_log(window, target, |log| {
             let found = log.find_conflict(&access).copied();
-            let is_update = access.kind != AccessKind::Get && access.origin != target;
+            let has_bytes = access.start < access.end;
+            let is_update = access.is_update && has_bytes && access.origin != target;
             let fence = (log.excluding.get(&access.fences))
                 .filter(|_| is_update && access.mode == SyncMode::Fence)
                 .copied();

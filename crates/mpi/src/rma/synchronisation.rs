@@ -148,13 +148,15 @@ impl Window {
     async fn fence_at(&self, assertions: FenceAssertions, location: SourceLocation) -> Result<()> {
         let window = self.number();
         self.epochs().borrow().check_none("fence", window)?;
-        let touched = std::mem::take(&mut self.epochs().borrow_mut().touched);
-        if let Some(&rank) = touched.first().filter(|_| assertions.no_precede) {
+        // A refused fence ends no access: the next one does.
+        let first = self.epochs().borrow().touched.first().copied();
+        if let Some(rank) = first.filter(|_| assertions.no_precede) {
             return Err(Error::of_window(WindowError::FenceEndsAccesses {
                 window,
                 rank,
             }));
         }
+        let touched = std::mem::take(&mut self.epochs().borrow_mut().touched);
         let fences = self.epochs().borrow().fences + 1;
         let (context, rank) = (self.comm().context(), self.comm().world_rank());
         let log = self.comm().process().call_log();

@@ -350,6 +350,7 @@ impl Window {
             origin: self.comm.world_rank(),
             kind,
             reduction: None,
+            is_update: !matches!(kind, AccessKind::Get),
             reads: false,
             start: bytes.start,
             end: bytes.end,

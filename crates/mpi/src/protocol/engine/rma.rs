@@ -155,6 +155,11 @@ impl AccessCall {
                 }
                 _ => None,
             },
+            is_update: match self.call {
+                RmaCall::Get => false,
+                RmaCall::Accumulate(op) | RmaCall::GetAccumulate(op) => !op.is_no_op(),
+                _ => true,
+            },
             reads: self.call.is_answered(),
             start: self.offset + offset,
             end: self.offset + offset + bytes,

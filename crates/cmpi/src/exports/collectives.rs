@@ -517,6 +517,11 @@ fn parts_of_neighbors(
     Ok(of_neighbors(parts?, graph))
 }
 
+/// Returns the length of equal blocks of neighbours in bytes, 0 if there is no neighbour.
+fn block_length(blocks: &[Target]) -> u64 {
+    blocks.first().map_or(0, |block| block.length as u64)
+}
+
 fn neighbor_allgather<N: Count>(
     form: Form,
     (data, sent): (*const c_void, Elements<N>),
@@ -524,12 +529,13 @@ fn neighbor_allgather<N: Count>(
     comm: Handle,
 ) -> Result<(), CallError> {
     let graph = graph(comm)?;
-    let block = memory::elements_at(result, received.0, received.1)?.length as u64;
+    let result = parts_of_neighbors(result, received, &graph)?;
+    let exchange = Exchange::Allgather(block_length(&result));
     let prepared = Prepared {
         in_place: false,
         given: vec![memory::elements_at(data, sent.0, sent.1)?],
-        result: parts_of_neighbors(result, received, &graph)?,
-        operation: CollectiveOperation::Neighbors(graph, Exchange::Allgather(block)),
+        result,
+        operation: CollectiveOperation::Neighbors(graph, exchange),
     };
     perform(form, comm, prepared)
 }
@@ -561,12 +567,13 @@ fn neighbor_alltoall<N: Count>(
 ) -> Result<(), CallError> {
     let graph = graph(comm)?;
     let given = all_blocks_place(data, sent, graph.destinations().len())?;
-    let block = memory::elements_at(result, received.0, received.1)?.length as u64;
+    let result = parts_of_neighbors(result, received, &graph)?;
+    let exchange = Exchange::Alltoall(block_length(&result));
     let prepared = Prepared {
         in_place: false,
         given: vec![given],
-        result: parts_of_neighbors(result, received, &graph)?,
-        operation: CollectiveOperation::Neighbors(graph, Exchange::Alltoall(block)),
+        result,
+        operation: CollectiveOperation::Neighbors(graph, exchange),
     };
     perform(form, comm, prepared)
 }

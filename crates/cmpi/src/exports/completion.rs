@@ -186,11 +186,11 @@ fn several<D: IntoIterator<Item = (usize, mpi::Result<Completion>)>>(
         for (position, result) in done {
             let Listed { index, memory, .. } = &listed[position];
             let (request, status) = (memory::element(list, *index), status_at(number, position));
+            let result = result.map_err(CallError::from);
+            let result =
+                result.and_then(|completion| finish_request(request, completion, memory, status));
             let code = match result {
-                Ok(completion) => {
-                    finish_request(request, completion, memory, status)?;
-                    0
-                }
+                Ok(()) => 0,
                 Err(error) => {
                     if !memory.is_persistent() {
                         memory::store(request, REQUEST_NULL);
@@ -203,7 +203,6 @@ fn several<D: IntoIterator<Item = (usize, mpi::Result<Completion>)>>(
                         };
                         (0..before).for_each(|place| set_error(status_at(place, place), 0));
                     }
-                    let error = CallError::from(error);
                     let code = error.code();
                     failure.get_or_insert(error);
                     code

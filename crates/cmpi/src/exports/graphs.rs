@@ -8,7 +8,7 @@ use std::rc::Rc;
 use mpi::{Graph, announce_call, prelude::*};
 
 use super::communicators::COMM_NULL;
-use super::info::INFO_NULL;
+use super::info::{INFO_ENV, INFO_NULL};
 use super::memory;
 use super::objects::about;
 use super::topologies::{count, place_among, rank_in_c, store_list, without};
@@ -100,6 +100,20 @@ async fn all_edges(comm: &Comm, own: Vec<Edge>) -> Result<Vec<Edge>> {
     Ok(words.as_chunks::<3>().0.to_vec())
 }
 
+/// Returns numbers in words: short lists in full, others with a hash (FNV-1a of 64 bits), since
+/// each rank gives the whole graph.
+fn describe_numbers(numbers: &[c_int]) -> String {
+    if numbers.len() <= 64 {
+        return format!("{numbers:?}");
+    }
+    let hash = numbers
+        .iter()
+        .fold(0xCBF2_9CE4_8422_2325_u64, |hash, number| {
+            (hash ^ u64::from(number.cast_unsigned())).wrapping_mul(0x0100_0000_01B3)
+        });
+    format!("of {} numbers with the hash {hash:016x}", numbers.len())
+}
+
 /// Announces the call that makes a distributed graph, with the arguments on which all ranks agree.
 fn announce_distributed(
     (comm, name): (Handle, &'static str),
@@ -108,7 +122,8 @@ fn announce_distributed(
 ) -> Result<(), CallError> {
     with_state(|state| {
         let mut hints = match info {
-            INFO_NULL => Vec::new(),
+            // MPI_INFO_ENV has the host of the rank, which differs.
+            INFO_NULL | INFO_ENV => Vec::new(),
             info => state.info(info)?.clone(),
         };
         hints.sort();
@@ -153,7 +168,8 @@ exports! {
             let number = natural(ends.last().copied().unwrap_or(0), "number of edges", "MPI_ERR_ARG")?;
             let edges = load_list(number, edges, "edges")?;
             let reorder = reorder != 0;
-            let agreed = format!("has index {ends:?}, edges {edges:?} and reorder {reorder}");
+            let [index, edge_text] = [&ends, &edges].map(|list| describe_numbers(list));
+            let agreed = format!("has index {index}, edges {edge_text} and reorder {reorder}");
             announce_call(comm, "graph_create", Some(agreed));
             let own = comm.rank();
             let Some(made) = comm.split((own < nodes).then_some(0), 0).await? else {

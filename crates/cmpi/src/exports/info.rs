@@ -16,7 +16,7 @@ use crate::state::{Handle, MpiState};
 pub(super) const INFO_NULL: Handle = 0x130;
 
 /// `MPI_INFO_ENV`.
-const INFO_ENV: Handle = 0x131;
+pub(super) const INFO_ENV: Handle = 0x131;
 
 impl MpiState {
     pub(super) fn info(&mut self, info: Handle) -> Result<&mut Info, CallError> {

@@ -51,11 +51,14 @@ struct GuardedOperands {
 }
 
 impl GuardedOperands {
-    fn new(incoming: &[u8], inout: &[u8]) -> Self {
+    /// Copies the operands. Only under a model checker, which executes further programs after an
+    /// overrun, the room behind the operands is enough for elements of another type.
+    fn new(incoming: &[u8], inout: &[u8], is_checked: bool) -> Self {
         let length = inout.len();
         // The longest elements begin at multiples of 16 bytes.
         let pitch = length.next_multiple_of(16) + GUARD;
-        let overrun = length.saturating_mul(OVERRUN_FACTOR).min(OVERRUN_MAX);
+        let overrun_max = if is_checked { OVERRUN_MAX } else { 0 };
+        let overrun = length.saturating_mul(OVERRUN_FACTOR).min(overrun_max);
         let mut bytes = vec![FILL; GUARD + 2 * pitch + overrun + 16];
         let first = GUARD + bytes.as_ptr().addr().wrapping_neg() % 16;
         let starts = [first, first + pitch];
@@ -105,9 +108,10 @@ impl MpiState {
             return Err(CallError::new("MPI_ERR_OP", text));
         }
         let (rank, place) = (caller().to_reference(), caller().call_line());
+        let is_checked = caller().is_checked();
         let apply = move |incoming: &[u8], inout: &mut [u8]| {
             let (count, size) = (inout.len() / element.size, element.size);
-            let mut operands = GuardedOperands::new(incoming, inout);
+            let mut operands = GuardedOperands::new(incoming, inout, is_checked);
             rank.call_function(&mut || {
                 let [incoming, inout] = operands.operands_mut();
                 user.function.call(incoming, inout, count, datatype);

@@ -96,6 +96,28 @@ static void neighbors(void) {
   MPI_Comm_free(&line);
 }
 
+/* Neighbours that only send have no receive buffer; of two ranks, each has types of its own. */
+static void uncommon_neighbors(void) {
+  MPI_Comm graph, pair;
+  int degree = rank > 0, root = 0, given = rank, others[] = {1, 2, 3}, number;
+  float real = 0.5f;
+  MPI_Dist_graph_create_adjacent(WORLD, degree, &root, MPI_UNWEIGHTED, rank ? 0 : 3, others,
+                                 MPI_UNWEIGHTED, MPI_INFO_ENV, 0, &graph);
+  MPI_Neighbor_allgather(&given, 1, INT, degree ? &number : NULL, 1, INT, graph);
+  MPI_Neighbor_alltoall(others, 1, INT, degree ? &number : NULL, 1, INT, graph);
+  MPI_Comm_free(&graph);
+  MPI_Comm_split(WORLD, rank / 2, 0, &pair);
+  int own = rank % 2, other = !own;
+  MPI_Dist_graph_create_adjacent(pair, 1, &other, MPI_UNWEIGHTED, 1, &other, MPI_UNWEIGHTED,
+                                 MPI_INFO_NULL, 0, &graph);
+  if (own)
+    MPI_Neighbor_allgather(&real, 1, MPI_FLOAT, &number, 1, INT, graph);
+  else
+    MPI_Neighbor_allgather(&given, 1, INT, &real, 1, MPI_FLOAT, graph);
+  MPI_Comm_free(&graph);
+  MPI_Comm_free(&pair);
+}
+
 static void communicators(void) {
   MPI_Comm half, inter, merged, node;
   int is_upper = rank >= 2, leader = errs("local_leader");
@@ -140,6 +162,7 @@ int main(int count, char **arguments) {
   in_place();
   topologies();
   neighbors();
+  uncommon_neighbors();
   communicators();
   windows();
   MPI_Finalize();

@@ -202,8 +202,10 @@ struct Polling {
 }
 
 impl Polling {
-    /// Notes a reading of the clock; returns true if time must pass.
+    /// Notes a reading of the clock; returns true if time must pass. A polling loop that reads the
+    /// clock may end by the time.
     fn count_reading(&self) -> bool {
+        self.answers.set(0);
         let reads = self.clock_reads.get().saturating_add(1);
         self.clock_reads.set(reads);
         reads > CLOCK_READS
@@ -690,9 +692,9 @@ pub(crate) fn read_clock() -> f64 {
 /// Waits for the answer of a test. If no event has come since the last question, the call waits for
 /// the next event of the rank, but at most [`ANSWER`]; then the answer is no.
 ///
-/// After [`ANSWERS`] such answers in succession the call waits without a limit, so that an endless
-/// polling loop becomes a deadlock. The same holds where a model checker explores the program or
-/// finds the schedule of a run, because no time passes there.
+/// After [`ANSWERS`] such answers without a reading of the clock the call waits without a limit, so
+/// that an endless polling loop becomes a deadlock. The same holds where a model checker explores
+/// the program or finds the schedule of a run, because no time passes there.
 pub(crate) async fn await_answer<T>(
     question: impl Future<Output = Result<Option<T>>>,
 ) -> Result<Option<T>> {

@@ -213,6 +213,7 @@ fn a_loop_of_tests_or_probes_without_an_end_is_a_deadlock() {
             .exits_with(1)
             .reports_text(&format!("rank 1 on host node-1 waits in polling: {wait}"));
     }
+    ran(&program, "-n 2", "time").exits_with(0);
 }
 
 /// A fault leaves the stack without drops; later executions of the search must not meet the rest.

@@ -1,5 +1,6 @@
 /* A loop of rank 1 that no message ends, although rank 0 sends one of another tag. By the first
- * argument: the call of the loop; `seen` for a test beside a probe that sees that message. */
+ * argument: the call of the loop; `seen` for a test beside a probe that sees that message, `time`
+ * for a loop that the time ends. */
 
 #include <mpi.h>
 #include <string.h>
@@ -18,8 +19,8 @@ int main(int argc, char **argv) {
     MPI_Message message;
     if (!is(mode, "iprobe") && !is(mode, "improbe"))
       MPI_Irecv(&number, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, &request);
-    while (!flag) {
-      if (is(mode, "test"))
+    while (!flag && !(is(mode, "time") && MPI_Wtime() > 0.1)) {
+      if (is(mode, "test") || is(mode, "time"))
         MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
       if (is(mode, "testany"))
         MPI_Testany(1, &request, &index, &flag, MPI_STATUS_IGNORE);
@@ -38,6 +39,8 @@ int main(int argc, char **argv) {
         MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
       }
     }
+    MPI_Cancel(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
   MPI_Finalize();
   return 0;

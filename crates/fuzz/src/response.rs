@@ -1,7 +1,6 @@
 //! Observations of workers.
 
 use serde::{Deserialize, Serialize};
-use sim_core::Digest;
 
 /// An observation of a worker.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -99,50 +98,6 @@ pub enum Response {
 const LINE: usize = 160;
 
 impl Response {
-    /// Folds the response into a digest, field by field: a campaign makes one digest a run, and a
-    /// text of the bytes would take longer than the run.
-    pub(crate) fn mix_into(&self, digest: &mut Digest) {
-        let (kind, connection, message, status, bytes): (u64, _, _, _, &[u8]) = match self {
-            Self::Connected { connection } => (0, *connection, 0, None, &[]),
-            Self::Rejected { connection } => (1, *connection, 0, None, &[]),
-            Self::TimedOut { connection } => (2, *connection, 0, None, &[]),
-            Self::RequestAccepted { connection } => (3, *connection, 0, None, &[]),
-            Self::RequestRejected { connection } => (4, *connection, 0, None, &[]),
-            Self::RequestIgnored { connection } => (5, *connection, 0, None, &[]),
-            Self::HandleArrived { connection } => (6, *connection, 0, None, &[]),
-            Self::KeepaliveTimedOut { connection } => (7, *connection, 0, None, &[]),
-            Self::Received {
-                connection,
-                message,
-            } => (8, *connection, 0, None, message),
-            Self::Content { connection, bytes } => (9, *connection, 0, None, bytes),
-            Self::Sent {
-                connection,
-                message,
-                status,
-            } => (10, *connection, *message, Some(*status), &[]),
-            Self::RmaEnded {
-                connection,
-                message,
-                status,
-                bytes,
-            } => (11, *connection, *message, Some(*status), bytes),
-            Self::RmaArrived {
-                connection,
-                message,
-                bytes,
-            } => (12, *connection, *message, None, bytes),
-            Self::Failed(why) => (13, 0, 0, None, why.as_bytes()),
-            Self::Ended(how) => (14, 0, 0, None, how.as_bytes()),
-        };
-        let status = status.map_or(0, |status| status as u64 + 1);
-        digest.mix(
-            kind << 32 | u64::from(connection),
-            status << 32 | u64::from(message),
-        );
-        digest.mix_bytes(bytes);
-    }
-
     /// Returns the response on one line. A long line is cut, and a hash of the cut part follows.
     pub fn line(&self) -> String {
         let mut line = format!("{self:?}");
@@ -156,51 +111,5 @@ impl Response {
             line.push_str(&format!("… #{hash:016x}"));
         }
         line
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use endpoint::Status;
-
-    #[test]
-    fn each_field_changes_the_digest() {
-        let ended = |connection, message, status, bytes: &[u8]| Response::RmaEnded {
-            connection,
-            message,
-            status,
-            bytes: bytes.to_vec(),
-        };
-        let responses = [
-            Response::Connected { connection: 1 },
-            Response::Rejected { connection: 1 },
-            Response::Received {
-                connection: 1,
-                message: vec![],
-            },
-            Response::Content {
-                connection: 1,
-                bytes: vec![],
-            },
-            ended(1, 2, Status::Success, &[3]),
-            ended(2, 2, Status::Success, &[3]),
-            ended(1, 3, Status::Success, &[3]),
-            ended(1, 2, Status::Refused, &[3]),
-            ended(1, 2, Status::Success, &[3, 0]),
-            ended(1, 2, Status::Success, &[4]),
-            Response::Failed("a".to_owned()),
-            Response::Ended("a".to_owned()),
-        ];
-        let digest = |response: &Response| {
-            let mut digest = Digest::default();
-            response.mix_into(&mut digest);
-            digest.value()
-        };
-        for (at, one) in responses.iter().enumerate() {
-            for other in &responses[at + 1..] {
-                assert_ne!(digest(one), digest(other), "{one:?} and {other:?}");
-            }
-        }
     }
 }

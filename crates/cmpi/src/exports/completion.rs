@@ -151,12 +151,15 @@ impl MpiState {
     }
 }
 
-/// The order of the statuses of a call about several requests: as the requests, or one for each
-/// completed request.
+/// The statuses of a call about several requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StatusOrder {
+    /// As the requests.
     Listed,
+    /// One for each completed request.
     Completed,
+    /// Of the request that the call completes. The call returns the error of this request.
+    Single,
 }
 
 /// The number of completed requests if there is an answer, and the result of the call.
@@ -179,7 +182,7 @@ fn several<D: IntoIterator<Item = (usize, mpi::Result<Completion>)>>(
     });
     let status_at = |number: usize, position: usize| match order {
         StatusOrder::Listed => memory::element(statuses, listed[position].index),
-        StatusOrder::Completed => memory::element(statuses, number),
+        StatusOrder::Completed | StatusOrder::Single => memory::element(statuses, number),
     };
     let finish = |done: D| {
         let (mut number, mut failure) = (0, None);
@@ -192,14 +195,13 @@ fn several<D: IntoIterator<Item = (usize, mpi::Result<Completion>)>>(
             let code = match result {
                 Ok(()) => 0,
                 Err(error) => {
-                    if !memory.is_persistent() {
-                        memory::store(request, REQUEST_NULL);
-                    }
+                    forget_failed(request, memory);
                     if failure.is_none() {
                         // The statuses before have no error code yet.
                         let before = match order {
                             StatusOrder::Listed => position,
                             StatusOrder::Completed => number,
+                            StatusOrder::Single => 0,
                         };
                         (0..before).for_each(|place| set_error(status_at(place, place), 0));
                     }
@@ -208,18 +210,46 @@ fn several<D: IntoIterator<Item = (usize, mpi::Result<Completion>)>>(
                     code
                 }
             };
-            if failure.is_some() {
+            if failure.is_some() && order != StatusOrder::Single {
                 set_error(status, code);
             }
             each(number, *index);
             number += 1;
         }
-        let result = failure.map_or(Ok(()), |first| Err(first.in_status()));
+        let result = failure.map_or(Ok(()), |first| match order {
+            StatusOrder::Single => Err(first),
+            StatusOrder::Listed | StatusOrder::Completed => Err(first.in_status()),
+        });
         Ok::<_, CallError>((Some(number), result))
     };
     let answer = answer.map(|done| done.map_or(Ok((None, Ok(()))), finish));
     with_state(|state| state.list.listed = listed);
     answer?
+}
+
+/// Forgets a request that has failed, unless the program can start the request again.
+fn forget_failed(request: *mut Handle, memory: &Memory) {
+    if !memory.is_persistent() {
+        memory::store(request, REQUEST_NULL);
+    }
+}
+
+/// Performs a call that completes one request, and returns the request with the result. `None` if
+/// the call completes none; an error that is of no request is of the call.
+async fn complete_one(
+    state: &mut MpiState,
+    complete: impl AsyncFnOnce(&mut [Request]) -> mpi::Result<Option<(usize, Completion)>>,
+) -> mpi::Result<Option<(usize, mpi::Result<Completion>)>> {
+    let requests = &mut state.list.requests;
+    let active: Vec<bool> = requests.iter().map(Request::is_active).collect();
+    match complete(requests).await {
+        Ok(done) => Ok(done.map(|(position, completion)| (position, Ok(completion)))),
+        Err(error) => {
+            let mut ended = requests.iter().zip(active);
+            let failed = ended.position(|(request, was_active)| was_active && !request.is_active());
+            failed.map_or(Err(error), |position| Ok(Some((position, Err(error)))))
+        }
+    }
 }
 
 fn number_results(
@@ -308,7 +338,7 @@ exports! {
             return Ok(());
         };
         if result.is_err() {
-            memory::store(request, REQUEST_NULL);
+            forget_failed(request, &filled);
         }
         finish_request(request, result?, &filled, status)
     }
@@ -332,6 +362,10 @@ exports! {
             memory::set_empty_status(status);
             return Ok(());
         };
+        if result.is_err() {
+            memory::store(flag, 1);
+            forget_failed(request, &filled);
+        }
         let result = result?;
         memory::store(flag, c_int::from(result.is_some()));
         if let Some(completion) = result {
@@ -365,10 +399,9 @@ exports! {
 
     fn MPI_Waitany(count: c_int, list: *mut Handle, index: *mut c_int, status: *mut Status) {
         let ask = async |state: &mut MpiState| {
-            let done = mpi::waitany(&mut state.list.requests).await?;
-            Ok(Some(done.map(|(position, completion)| (position, Ok(completion)))))
+            complete_one(state, async |requests| mpi::waitany(requests).await).await.map(Some)
         };
-        let (done, result) = several((count, list), (status, StatusOrder::Completed), ask, store_in(index))?;
+        let (done, result) = several((count, list), (status, StatusOrder::Single), ask, store_in(index))?;
         if done == Some(0) {
             memory::set_empty_status(status);
             memory::store(index, UNDEFINED);
@@ -381,10 +414,10 @@ exports! {
             if !has_active(state) {
                 return Ok(Some(None));
             }
-            let done = await_answer(mpi::testany(&mut state.list.requests)).await?;
-            Ok(done.map(|(position, completion)| Some((position, Ok(completion)))))
+            let test = async |requests: &mut [Request]| await_answer(mpi::testany(requests)).await;
+            complete_one(state, test).await.map(|done| done.map(Some))
         };
-        let (done, result) = several((count, list), (status, StatusOrder::Completed), ask, store_in(index))?;
+        let (done, result) = several((count, list), (status, StatusOrder::Single), ask, store_in(index))?;
         memory::store(flag, c_int::from(done.is_some()));
         if done == Some(0) {
             memory::set_empty_status(status);

@@ -84,6 +84,25 @@ static void several(void) {
       expect_null("a request of some", receives, 3);
     }
   }
+  /* A call that completes one request returns the error of this request, and forgets it. */
+  for (int call = 0; call < 4; call++) {
+    int failed = 0;
+    begin(sends, receives, 1);
+    MPI_Waitall(3, sends, MPI_STATUSES_IGNORE);
+    for (done = 0; done < 3; done += flag) {
+      int index = done;
+      flag = 1;
+      code = call == 0   ? MPI_Waitany(4, receives, &index, statuses)
+             : call == 1 ? MPI_Testany(4, receives, &index, &flag, statuses)
+             : call == 2 ? MPI_Wait(&receives[done], statuses)
+                         : MPI_Test(&receives[done], &flag, statuses);
+      if (flag)
+        expect("one", code, index == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
+      failed += code != MPI_SUCCESS;
+    }
+    expect("the number of failures", failed, 1);
+    expect_null("a request of one", receives, 3);
+  }
   begin(sends, receives, 1);
   MPI_Waitall(3, sends, MPI_STATUSES_IGNORE);
   expect("without statuses", MPI_Waitall(3, receives, MPI_STATUSES_IGNORE), MPI_ERR_IN_STATUS);

@@ -547,6 +547,9 @@ pub(crate) fn call(
         if !is_inside {
             rank.rank_state().check_stage(name)?;
             rank.enter_call();
+            if rank.is_checked() {
+                block(async |state| state.note_stores().await);
+            }
         }
         body()?;
         match is_inside || rank.rank_state().active.freed.is_empty() {
@@ -604,6 +607,7 @@ impl Inner {
         self.is_in_call.set(false);
         let goes_on = !self.has_ended();
         if goes_on {
+            self.rank_state().learn_contents();
             self.write_deferred();
             self.leave_call();
         }

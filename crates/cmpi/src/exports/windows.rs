@@ -5,8 +5,8 @@
 //! the next call that ends the epoch, or flushes.
 //!
 //! Hints have no effect; shared memory is always contiguous. `MPI_Win_sync` takes no time, until a
-//! program has called it again and again. `simrun check` sees the accesses of other ranks, but not
-//! the reads and writes of the program itself.
+//! program has called it again and again. `simrun check` sees the accesses of other ranks and the
+//! stores of the program itself, but not the loads.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
@@ -119,6 +119,25 @@ impl New {
             Self::Shared => "win_allocate_shared",
         }
     }
+
+    /// Returns the place of the memory of `length` bytes, and the flavor of the window.
+    fn place(self, length: usize, comm: &Comm) -> (Place, c_int) {
+        // Flavors: MPI_WIN_FLAVOR_CREATE and the next ones.
+        match self {
+            Self::At(address) => (Place::Fixed { address, length }, 311),
+            Self::Allocated => {
+                let words = vec![0; length.div_ceil(8)].into_boxed_slice();
+                (Place::Allocated { words, length }, 312)
+            }
+            Self::Attached => (Place::Attached(RefCell::default()), 313),
+            Self::Shared => {
+                let (rank, identity) = (comm.rank(), comm.identity());
+                let shared = caller().shared_memories();
+                let memory = shared.join(identity, (rank, comm.size()), length);
+                (Place::Shared(memory, rank), 314)
+            }
+        }
+    }
 }
 
 /// Checks the address of the memory of a window. Lengths of blocks are known under a model checker.
@@ -158,33 +177,7 @@ fn create_window(
     }
     let (handle, start) = block(async |state| {
         let comm = state.comm(comm)?;
-        // Flavors: MPI_WIN_FLAVOR_CREATE and the next ones.
-        let (place, flavor) = match new {
-            New::At(address) => (
-                Place::Fixed {
-                    address,
-                    length: bytes,
-                },
-                311,
-            ),
-            New::Allocated => {
-                let words = vec![0; bytes.div_ceil(8)].into_boxed_slice();
-                (
-                    Place::Allocated {
-                        words,
-                        length: bytes,
-                    },
-                    312,
-                )
-            }
-            New::Attached => (Place::Attached(RefCell::default()), 313),
-            New::Shared => {
-                let (rank, identity) = (comm.rank(), comm.identity());
-                let shared = caller().shared_memories();
-                let memory = shared.join(identity, (rank, comm.size()), bytes);
-                (Place::Shared(memory, rank), 314)
-            }
-        };
+        let (place, flavor) = new.place(bytes, comm);
         let attributes = WindowAttributes {
             size: length,
             unit: c_int::try_from(unit).unwrap_or(c_int::MAX),
@@ -197,6 +190,9 @@ fn create_window(
         let exposure = Exposure(Rc::clone(&exposed));
         let window = comm.window_of(exposed, scale).await?;
         let start = exposure.0.start();
+        if caller().is_checked() {
+            state.watch_stores(&exposure.0);
+        }
         let made = ProgramWindow {
             window,
             exposure,

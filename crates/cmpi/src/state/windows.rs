@@ -12,6 +12,10 @@ use crate::errors::CallError;
 use crate::handles::Target;
 use crate::loader::shared::SharedMemory;
 
+mod stores;
+
+use stores::KnownContents;
+
 pub(crate) const MODE_NOPRECEDE: c_int = 2048;
 pub(crate) const MODE_NOPUT: c_int = 4096;
 pub(crate) const MODE_NOSUCCEED: c_int = 16384;
@@ -37,6 +41,8 @@ pub(crate) struct Exposed {
     pub(crate) is_gone: Cell<bool>,
     /// Address and length of an access to memory that was not attached.
     pub(crate) stray: Cell<Option<(usize, usize)>>,
+    /// Under a model checker: the known contents.
+    known: RefCell<KnownContents>,
 }
 
 /// Ends the accesses to memory on drop; the objects of a rank are dropped when the rank ends.
@@ -55,6 +61,7 @@ impl Exposed {
             place,
             is_gone: Cell::new(false),
             stray: Cell::new(None),
+            known: RefCell::new(KnownContents::Unwatched),
         }
     }
 
@@ -134,6 +141,7 @@ impl ProgramMemory for Exposed {
         if let Some(to) = self.at(offset, bytes.len()) {
             // SAFETY: as above.
             unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to as *mut u8, bytes.len()) };
+            self.learn_write(offset, bytes);
         }
     }
 }

@@ -315,3 +315,28 @@ fn false_assertions_about_windows_are_errors() {
     simrun(&program, "check -n 2").exits_with(0);
     ran(&program, "-n 2", "").exits_with(0);
 }
+
+/// Mistakes in `stores.c` with the access that conflicts with the store.
+const STORES: &[(&str, &str)] = &[
+    ("fence", "put of rank 0"),
+    ("get", "get of rank 0"),
+    ("exposure", "put of rank 0"),
+    ("early", "put of rank 0"),
+    ("lock", "put of rank 0"),
+];
+
+#[test]
+fn stores_of_the_program_conflict_with_accesses_of_other_ranks() {
+    let folder = Folder::new();
+    let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/stores.c");
+    for (mistake, access) in STORES {
+        let found = simrun(&program, &format!("check -n 2 -- {mistake}"));
+        let conflict = "conflicting accesses to bytes 0 to 0 of the window of rank 1";
+        found.exits_with(1).prints_text(conflict);
+        found.prints_text("a store before the call of rank 1");
+        found.prints_text(access);
+    }
+    let right = simrun(&program, "check -n 2");
+    right.prints_text("no errors found; search complete");
+    ran(&program, "-n 2", "").exits_with(0);
+}

@@ -21,12 +21,18 @@
 //! `MPI_MODE_NOPUT` at the target conflicts with this fence.
 //!
 //! A store ([`Window::write`](crate::Window::write)) is compared with the puts and accumulates in
-//! progress when it is called. Two accesses of one origin do not conflict if the first one reads.
+//! progress when it is called. A store of a C program to the rank's memory
+//! ([`Window::note_stores`](crate::Window::note_stores)) conflicts with every access in the same
+//! epoch of fences or exposure. Outside of these, the store conflicts with a put or an accumulate
+//! under a lock that arrives between the store and the next call of the target: the program may have
+//! seen the data of an earlier one. Two accesses of one origin do not conflict if the first one
+//! reads.
 //!
 //! So a run shows conflicts in its own order of arrivals; a model checker explores all orders, and
 //! shows the conflicts of all orders. A program that orders its accesses has no conflict.
 //!
-//! *Not compared*: `MPI_REPLACE` with other operations; loads; ranks in separate processes.
+//! *Not compared*: `MPI_REPLACE` with other operations; loads; stores with gets under a lock; ranks
+//! in separate processes.
 
 use observe::SourceLocation;
 use std::cell::RefCell;
@@ -45,17 +51,24 @@ pub(crate) enum AccessKind {
     Put,
     /// Also a read-modify-write.
     Accumulate,
+    /// A store of the target's program between two calls.
+    Store,
 }
 
-const KINDS: [AccessKind; 3] = [AccessKind::Get, AccessKind::Put, AccessKind::Accumulate];
+const KINDS: [AccessKind; 4] = [
+    AccessKind::Get,
+    AccessKind::Put,
+    AccessKind::Accumulate,
+    AccessKind::Store,
+];
 
 impl AccessKind {
     const fn conflicts(self, other: Self) -> bool {
-        use AccessKind::{Accumulate, Get, Put};
+        use AccessKind::{Accumulate, Get, Put, Store};
         match (self, other) {
-            (Put, _) | (_, Put) => true,
+            (Get, Get) | (Accumulate, Accumulate) | (Store, Store) => false,
+            (Put | Store, _) | (_, Put | Store) => true,
             (Get, Accumulate) | (Accumulate, Get) => true,
-            (Get, Get) | (Accumulate, Accumulate) => false,
         }
     }
 }
@@ -102,7 +115,10 @@ impl Access {
     }
 
     fn conflicts_with(&self, other: &Self) -> bool {
-        self.kind.conflicts(other.kind) || self.differing_reductions(other).is_some()
+        // What is between a store and an access with another synchronisation is not known here.
+        let is_store = [self.kind, other.kind].contains(&AccessKind::Store);
+        (self.kind.conflicts(other.kind) && (!is_store || self.mode == other.mode))
+            || self.differing_reductions(other).is_some()
     }
 
     /// Returns true if another rank updates several of the elements that this access updates.
@@ -193,11 +209,14 @@ struct OpenAccesses {
 }
 
 impl OpenAccesses {
-    fn overlapping(&self, access: &Access) -> impl Iterator<Item = &Access> {
+    /// Returns the overlapping accesses that were begun after the one with the number `since`.
+    fn overlapping(&self, access: &Access, since: u64) -> impl Iterator<Item = &Access> {
         let from = access.start.saturating_sub(self.longest);
         let near = self.all.range((from, 0)..(access.end, 0));
+        let later = near.filter(move |((_, number), _)| *number > since);
         let start = access.start;
-        near.map(|(_, other)| other)
+        later
+            .map(|(_, other)| other)
             .filter(move |other| other.end > start)
     }
 }
@@ -206,7 +225,7 @@ impl OpenAccesses {
 #[derive(Default, Debug)]
 struct TargetLog {
     /// By kind.
-    open: [OpenAccesses; 3],
+    open: [OpenAccesses; 4],
     serial: u64,
     /// The keys of the open accesses of each origin under a lock.
     locked: BTreeMap<u32, Vec<(usize, OpenKey)>>,
@@ -220,8 +239,9 @@ struct TargetLog {
 }
 
 impl TargetLog {
-    /// Returns an access in progress that conflicts with a new one.
-    fn find_conflict(&self, new: &Access) -> Option<&Access> {
+    /// Returns an access in progress, begun after the one with the number `since`, that conflicts
+    /// with a new one.
+    fn find_conflict(&self, new: &Access, since: u64) -> Option<&Access> {
         let is_open = |old: &&Access| {
             let passed = old.mode == SyncMode::Fence && new.fences > old.fences;
             let ordered = old.origin == new.origin && old.reads;
@@ -231,11 +251,12 @@ impl TargetLog {
         let mut against = kinds.filter(|(kind, _)| {
             kind.conflicts(new.kind) || **kind == new.kind && new.reduction.is_some()
         });
-        against.find_map(|(_, open)| open.overlapping(new).find(is_open))
+        against.find_map(|(_, open)| open.overlapping(new, since).find(is_open))
     }
 
     fn insert(&mut self, access: Access) {
-        if access.reads && access.mode == SyncMode::Lock {
+        let is_instant = access.reads || access.kind == AccessKind::Store;
+        if is_instant && access.mode == SyncMode::Lock {
             return;
         }
         self.serial += 1;
@@ -320,8 +341,19 @@ impl AccessLog {
 
     /// Begins an access: from now on the access is in progress.
     pub(crate) fn begin_access(&self, window: u32, target: u32, access: Access) {
+        self.begin_after(window, target, access, 0);
+    }
+
+    /// Returns the number of accesses that were begun so far.
+    pub(crate) fn count_begun(&self, window: u32, target: u32) -> u64 {
+        self.with_log(window, target, |log| log.serial)
+    }
+
+    /// [`AccessLog::begin_access`] of an access that is compared with the accesses that were begun
+    /// after the one with the number `since`.
+    pub(crate) fn begin_after(&self, window: u32, target: u32, access: Access, since: u64) {
         let conflict = self.with_log(window, target, |log| {
-            let found = log.find_conflict(&access).copied();
+            let found = log.find_conflict(&access, since).copied();
             let has_bytes = access.start < access.end;
             let is_update = access.is_update && has_bytes && access.origin != target;
             let fence = (log.excluding.get(&access.fences))
@@ -348,7 +380,7 @@ impl AccessLog {
         access: &Access,
     ) -> Option<Conflict> {
         self.with_log(window, target, |log| {
-            let first = log.find_conflict(access)?;
+            let first = log.find_conflict(access, 0)?;
             Some(Conflict::new(target, first, access))
         })
     }

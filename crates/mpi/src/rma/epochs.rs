@@ -52,6 +52,17 @@ impl Epochs {
         }
     }
 
+    /// Returns the synchronisation of the accesses of other ranks with the rank's own stores to the
+    /// window.
+    pub(super) fn store_mode(&self) -> SyncMode {
+        let is_locking = self.lock_all.is_some() || !self.locks.is_empty();
+        match (&self.post, self.fence) {
+            (Some(_), _) => SyncMode::Exposure,
+            (None, Some(_)) if !is_locking => SyncMode::Fence,
+            _ => SyncMode::Lock,
+        }
+    }
+
     /// Checks that no epoch is in progress, but one of fences without accesses.
     pub(super) fn check_none(&self, call: &'static str, window: u32) -> Result<()> {
         self.check_no_access(call, window)?;

@@ -361,6 +361,37 @@ impl Window {
         }
     }
 
+    /// Notes that the program has stored to these bytes of this rank's memory since the
+    /// previous call. A conflict with accesses of other ranks is an error of the next synchronisation.
+    ///
+    /// Use only with memory of [`OneSided::window_of`].
+    #[track_caller]
+    pub fn note_stores(&self, places: Vec<Range<u64>>) -> impl Future<Output = ()> + '_ {
+        let location = SourceLocation::caller();
+        async move {
+            let mode = self.epochs.borrow().store_mode();
+            let (context, rank) = (self.comm.context(), self.comm.world_rank());
+            let log = self.comm.process().call_log();
+            let Some(log) = log else {
+                return;
+            };
+            let since = match mode {
+                SyncMode::Fence | SyncMode::Exposure => 0,
+                SyncMode::Lock => {
+                    let begun = log.accesses().count_begun(context, rank);
+                    // An access of another rank may come before this call or after this call.
+                    self.local("stores to a window", location, |_| ()).await;
+                    begun
+                }
+            };
+            for bytes in places {
+                let (call, kind) = ("a store before the call", AccessKind::Store);
+                let store = self.own_access(call, kind, (bytes, mode), location);
+                log.accesses().begin_after(context, rank, store, since);
+            }
+        }
+    }
+
     /// Notes that the accesses of this rank with a call of [`Window::note_buffer`] are over, except
     /// accesses in an epoch of fences.
     #[track_caller]

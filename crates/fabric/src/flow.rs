@@ -356,7 +356,7 @@ impl Device for Flow {
                 }
             }
         }
-        self.ranks.handle_parked_events(|_| ());
+        self.ranks.handle_parked_events();
     }
 
     fn on_host_off(&self, kernel: &mut Kernel, lost: ActorId) {

@@ -402,7 +402,7 @@ impl Device for IdealFabric {
     fn on_timer(&self, _: &mut Kernel, _: u64) {}
 
     fn progress(&self) {
-        self.ranks.handle_parked_events(|_| ());
+        self.ranks.handle_parked_events();
     }
 
     fn on_host_off(&self, kernel: &mut Kernel, lost: ActorId) {

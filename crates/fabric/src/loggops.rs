@@ -60,15 +60,11 @@ use sim_core::{ActorId, Blocked, Device, End, Kernel, KernelHandle, Span, Time};
 use crate::flow::{begins, message};
 use crate::inbox::{Ends, Transit};
 use crate::ranks::{Ranks, SimulatedDevice, actor, begin_computation};
-use crate::slab::{NONE, Slab, SlabList};
+use crate::slab::{NONE, SlabList};
 
 mod costs;
 
 use costs::{WayCosts, rest_of};
-
-/// Sends that will be over at a date. Apart from the packets: each table is then used in the
-/// order of the ranks where these go in step, and a million ranks wait less for memory.
-type EndingSends = Slab<(Time, Token)>;
 
 /// In the place of the end of a computation that has failed: the processor does no more work.
 const LOST: u32 = NONE - 1;
@@ -88,14 +84,10 @@ struct RankNode {
     own: SlabList,
     /// Packets to be received.
     arrived: SlabList,
-    /// Sends that will be over, by date.
-    left: SlabList,
     /// The packet that the processor receives.
     receiving: u32,
     /// The end of the computation that occupies the processor.
     computing: u32,
-    /// The rank also waits for the end of its sends.
-    wants_left: bool,
 }
 
 impl RankNode {
@@ -106,17 +98,14 @@ impl RankNode {
         armed: Time::NEVER,
         own: SlabList::EMPTY,
         arrived: SlabList::EMPTY,
-        left: SlabList::EMPTY,
         receiving: NONE,
         computing: NONE,
-        wants_left: false,
     };
 }
 
 #[derive(Debug)]
 struct Tables {
     costs: WayCosts,
-    ending: EndingSends,
     nodes: Vec<RankNode>,
     /// The flop of computations that have not begun, by the numbers of their ends.
     computations: BTreeMap<u32, f64>,
@@ -172,7 +161,6 @@ impl LogGops {
             ranks: Ranks::new(port.clone(), ranks, settings),
             tables: RefCell::new(Tables {
                 costs: WayCosts::from_parameters(&costs),
-                ending: EndingSends::default(),
                 nodes: vec![RankNode::IDLE; ranks as usize],
                 computations: BTreeMap::new(),
                 coming: None,
@@ -184,15 +172,14 @@ impl LogGops {
 
     /// Begins and ends everything of a rank that can begin or end at this date, and sets a timer
     /// for the next date.
-    #[inline]
+    #[inline(always)]
     fn run_due_jobs(&self, kernel: &mut Kernel, tables: &mut Tables, ends: &mut Ends, rank: u32) {
         let node = &tables.nodes[rank as usize];
         if node.has_jobs() && node.computing == NONE {
             self.run_jobs(kernel, tables, ends, rank);
         }
-        let node = &mut tables.nodes[rank as usize];
-        if node.wants_left && !node.left.is_empty() {
-            node.tell_left(&mut tables.ending, (kernel, ends), rank);
+        if ends.endpoints[rank as usize].awaits_end() {
+            tables.nodes[rank as usize].await_end(kernel, ends, rank);
         }
     }
 
@@ -326,36 +313,11 @@ impl RankNode {
         }
     }
 
-    /// The next send that is over by now, or the date of the next one.
-    #[inline]
-    fn pop_left(&mut self, ending: &mut EndingSends, now: Time) -> Result<Token, Time> {
-        let index = self.left.first;
-        if index == NONE {
-            return Err(Time::NEVER);
-        }
-        let (date, token) = *ending.get(index);
-        if date > now {
-            return Err(date);
-        }
-        self.left.pop(ending);
-        ending.remove(index);
-        Ok(token)
-    }
-
-    /// Wakes a rank that waits for sends that are over, and asks for the date at which the next one
-    /// is.
-    fn tell_left(
-        &mut self,
-        ending: &mut EndingSends,
-        (kernel, ends): (&mut Kernel, &mut Ends),
-        rank: u32,
-    ) {
-        let now = kernel.now();
-        loop {
-            match self.pop_left(ending, now) {
-                Ok(token) => ends.deliver_new(kernel, rank, ChannelEvent::Sent(token)),
-                Err(date) => return arm(kernel, self, rank, date),
-            }
+    /// Calls a rank that waits for a send that is over, and sets a timer for the next end of a send.
+    #[inline(never)]
+    fn await_end(&mut self, kernel: &mut Kernel, ends: &mut Ends, rank: u32) {
+        if let Some(date) = ends.call_at_end(kernel, rank) {
+            arm(kernel, self, rank, date);
         }
     }
 }
@@ -430,8 +392,7 @@ impl Tables {
             kernel.set_device_timer(date, timer::END | u64::from(index));
             return;
         }
-        let index = self.ending.insert((date, token));
-        node.left.push(&mut self.ending, index);
+        ends.end_send(rank, date, token);
     }
 
     /// Ends a sleep, a computation or the last bytes of a send. Returns the rank.
@@ -497,8 +458,7 @@ impl Device for LogGops {
     }
 
     fn progress(&self) {
-        self.ranks
-            .handle_parked_events(|rank| self.before_poll(rank));
+        self.ranks.handle_parked_events();
     }
 
     fn on_host_off(&self, kernel: &mut Kernel, lost: ActorId) {
@@ -560,40 +520,15 @@ impl SimulatedDevice for LogGops {
             .with_kernel(|kernel| self.run_due_jobs(kernel, tables, ends, rank));
     }
 
-    #[inline]
-    fn before_poll(&self, rank: u32) {
-        self.tables.borrow_mut().nodes[rank as usize].wants_left = false;
-    }
-
-    #[inline]
-    fn take_sent(&self, rank: u32) -> Option<ChannelEvent> {
-        let Tables { nodes, ending, .. } = &mut *self.tables.borrow_mut();
-        let node = &mut nodes[rank as usize];
-        if node.left.is_empty() {
-            return None;
-        }
-        let token = node.pop_left(ending, self.ranks.port.now()).ok()?;
-        Some(ChannelEvent::Sent(token))
-    }
-
-    #[inline]
-    fn is_quiet(&self, rank: u32) -> bool {
-        let node = &self.tables.borrow().nodes[rank as usize];
-        node.left.is_empty() && !node.wants_left
-    }
-
     fn parked(&self, rank: u32, interest: Interest) {
-        if interest == Interest::Arrivals {
-            return;
-        }
-        let Tables { nodes, ending, .. } = &mut *self.tables.borrow_mut();
-        let node = &mut nodes[rank as usize];
-        node.wants_left = true;
-        if !node.left.is_empty() {
-            let ends = &mut *self.ranks.ends.borrow_mut();
-            self.ranks.port.with_kernel(|kernel| {
-                node.tell_left(ending, (kernel, ends), rank);
-            });
+        let ends = &mut *self.ranks.ends.borrow_mut();
+        let endpoint = &mut ends.endpoints[rank as usize];
+        endpoint.awaits_sends = interest != Interest::Arrivals;
+        if endpoint.awaits_end() {
+            let node = &mut self.tables.borrow_mut().nodes[rank as usize];
+            self.ranks
+                .port
+                .with_kernel(|kernel| node.await_end(kernel, ends, rank));
         }
     }
 

@@ -144,21 +144,6 @@ pub(crate) trait SimulatedDevice: Device {
     /// See [`RankHost::compute`].
     fn start_computation(&self, rank: u32, flops: f64, token: Token);
 
-    /// The rank is about to look into its inbox.
-    fn before_poll(&self, _rank: u32) {}
-
-    /// Takes the end of a send that the device has kept until the rank looks, after all events of
-    /// the inbox.
-    fn take_sent(&self, _rank: u32) -> Option<ChannelEvent> {
-        None
-    }
-
-    /// Returns true if [`SimulatedDevice::before_poll`] would have no effect, and the device keeps
-    /// no end of a send.
-    fn is_quiet(&self, _rank: u32) -> bool {
-        true
-    }
-
     /// The rank waits for the next event of this kind.
     fn parked(&self, _rank: u32, _interest: Interest) {}
 
@@ -335,9 +320,9 @@ impl Ranks {
         self.ends.borrow_mut().deliver_new(kernel, rank, event);
     }
 
-    /// Lets the protocols of parked ranks handle their events, each after a call of `before`.
-    #[inline]
-    pub(crate) fn handle_parked_events(&self, before: impl Fn(u32)) {
+    /// Lets the protocols of parked ranks handle their events.
+    #[inline(always)]
+    pub(crate) fn handle_parked_events(&self) {
         loop {
             let mut ends = self.ends.borrow_mut();
             let Some(rank) = ends.take_called() else {
@@ -350,9 +335,9 @@ impl Ranks {
             let protocols = protocols.as_ref().and_then(Weak::upgrade);
             // Where ranks get connected, the events are for the layer below the engine.
             let is_for_engine = protocols.is_some() && !self.connects();
-            let event = is_for_engine.then(|| ends.take_event(rank)).flatten();
+            let now = || self.port.now();
+            let event = is_for_engine.then(|| ends.take_event(rank, now)).flatten();
             drop(ends);
-            before(rank);
             if protocols.is_none_or(|protocols| protocols.handle_parked_events(event)) {
                 self.wake(rank);
             }
@@ -393,13 +378,6 @@ impl Ranks {
         ends.append_event(index);
     }
 
-    /// Returns true if the inbox of a rank is empty and no park of the rank has to end.
-    #[inline]
-    fn is_quiet(&self, rank: u32) -> bool {
-        let endpoint = &self.ends.borrow().endpoints[rank as usize];
-        !endpoint.woken && !endpoint.has_news()
-    }
-
     #[inline]
     fn poll_event(&self, rank: u32) -> Option<ChannelEvent> {
         let mut ends = self.ends.borrow_mut();
@@ -411,7 +389,7 @@ impl Ranks {
             endpoint.parked = None;
             endpoint.woken = false;
         }
-        ends.take_event(rank)
+        ends.take_event(rank, || self.port.now())
     }
 
     /// Returns true if a waker belongs to a combinator that polls only its woken futures.
@@ -514,13 +492,12 @@ impl<C: SimulatedDevice> Channel for RankChannel<C> {
     }
 
     fn poll_event(&self) -> Option<ChannelEvent> {
-        self.device.before_poll(self.rank);
-        let event = self.device.ranks().poll_event(self.rank);
-        event.or_else(|| self.device.take_sent(self.rank))
+        self.device.ranks().poll_event(self.rank)
     }
 
     fn is_quiet(&self) -> bool {
-        self.device.ranks().is_quiet(self.rank) && self.device.is_quiet(self.rank)
+        let ends = self.device.ranks().ends.borrow();
+        ends.endpoints[self.rank as usize].is_quiet()
     }
 
     fn park(&self, waker: Option<&Waker>, interest: Interest) {

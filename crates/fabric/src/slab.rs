@@ -112,6 +112,13 @@ impl SlabList {
         self.last = index;
     }
 
+    /// The values of the list, in order.
+    pub(crate) fn values<T>(self, slab: &Slab<T>) -> impl Iterator<Item = &T> {
+        let place = |index: u32| slab.places.get(index as usize);
+        let places = std::iter::successors(place(self.first), move |last| place(last.next));
+        places.filter_map(|place| place.value.as_ref())
+    }
+
     /// Takes the first value out of the list, which stays in the table.
     #[inline(always)]
     pub(crate) fn pop<T>(&mut self, slab: &mut Slab<T>) {

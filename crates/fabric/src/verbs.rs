@@ -200,7 +200,7 @@ impl Device for VerbsFabric {
     }
 
     fn progress(&self) {
-        self.ranks.handle_parked_events(|_| ());
+        self.ranks.handle_parked_events();
     }
 
     fn on_host_off(&self, kernel: &mut Kernel, lost: ActorId) {

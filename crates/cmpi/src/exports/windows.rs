@@ -364,7 +364,11 @@ exports! {
 
     fn MPI_Win_fence(assert: c_int, window: Handle) {
         let is_checked = caller().is_checked();
-        with_state(|state| state.window(window)?.epochs.begin_fence(assert, is_checked))?;
+        with_state(|state| {
+            let window = state.window(window)?;
+            window.exposure.0.check_assertion(assert)?;
+            window.epochs.begin_fence(assert, is_checked)
+        })?;
         let assertions = FenceAssertions {
             no_precede: assert & MODE_NOPRECEDE != 0,
             no_succeed: assert & MODE_NOSUCCEED != 0,
@@ -432,10 +436,12 @@ exports! {
         })
     }
 
-    fn MPI_Win_post(group: Handle, _assert: c_int, window: Handle) {
+    fn MPI_Win_post(group: Handle, assert: c_int, window: Handle) {
         block(async |state| {
             let group = state.group(group)?;
-            Ok(state.window(window)?.window.post(&group).await?)
+            let window = state.window(window)?;
+            window.exposure.0.check_assertion(assert)?;
+            Ok(window.window.post(&group).await?)
         })
     }
 

@@ -18,6 +18,7 @@ use stores::KnownContents;
 
 pub(crate) const MODE_NOPRECEDE: c_int = 2048;
 pub(crate) const MODE_NOPUT: c_int = 4096;
+const MODE_NOSTORE: c_int = 8192;
 pub(crate) const MODE_NOSUCCEED: c_int = 16384;
 
 /// The place of the memory of a window.
@@ -43,6 +44,8 @@ pub(crate) struct Exposed {
     pub(crate) stray: Cell<Option<(usize, usize)>>,
     /// Under a model checker: the known contents.
     known: RefCell<KnownContents>,
+    /// True if the program has stored between the previous call and the running one.
+    has_stored: Cell<bool>,
 }
 
 /// Ends the accesses to memory on drop; the objects of a rank are dropped when the rank ends.
@@ -62,6 +65,7 @@ impl Exposed {
             is_gone: Cell::new(false),
             stray: Cell::new(None),
             known: RefCell::new(KnownContents::Unwatched),
+            has_stored: Cell::new(false),
         }
     }
 

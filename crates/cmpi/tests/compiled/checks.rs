@@ -316,7 +316,7 @@ fn false_assertions_about_windows_are_errors() {
     ran(&program, "-n 2", "").exits_with(0);
 }
 
-/// Mistakes in `stores.c` with the access that conflicts with the store.
+/// Conflicts in `stores.c` with the access that conflicts with the store.
 const STORES: &[(&str, &str)] = &[
     ("fence", "put of rank 0"),
     ("get", "get of rank 0"),
@@ -335,6 +335,11 @@ fn stores_of_the_program_conflict_with_accesses_of_other_ranks() {
         found.exits_with(1).prints_text(conflict);
         found.prints_text("a store before the call of rank 1");
         found.prints_text(access);
+    }
+    for (mistake, call) in [("assertion", "MPI_Win_fence"), ("post", "MPI_Win_post")] {
+        let found = simrun(&program, &format!("check -n 2 -- {mistake}"));
+        let text = "MPI_MODE_NOSTORE after a store of the program to the window";
+        found.exits_with(1).prints_text(call).prints_text(text);
     }
     let right = simrun(&program, "check -n 2");
     right.prints_text("no errors found; search complete");

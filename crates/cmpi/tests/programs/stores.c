@@ -24,12 +24,12 @@ static void fences(int *base) {
     put(IS("fence") ? 0 : 1);
   else
     base[0] = 5;
-  MPI_Win_fence(0, window);
+  MPI_Win_fence(rank == 0 ? MPI_MODE_NOSTORE : 0, window);
   if (rank == 0)
     put(0);
   else
     base[1] = 6;
-  MPI_Win_fence(MPI_MODE_NOSUCCEED, window);
+  MPI_Win_fence(MPI_MODE_NOSUCCEED | (rank == 0 || IS("assertion") ? MPI_MODE_NOSTORE : 0), window);
 }
 
 static void exposures(int *base) {
@@ -43,7 +43,7 @@ static void exposures(int *base) {
       MPI_Win_complete(window);
     } else {
       base[0] = 7 + round;
-      MPI_Win_post(other, 0, window);
+      MPI_Win_post(other, IS("post") ? MPI_MODE_NOSTORE : 0, window);
       base[IS("exposure") ? 0 : 1] = 9 + round;
       MPI_Win_wait(window);
     }

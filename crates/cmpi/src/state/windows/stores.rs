@@ -9,11 +9,13 @@
 //! of a window, to memory of two windows, to shared memory, and to dynamic windows; loads.
 //! *Not decided here*: which accesses conflict with a store.
 
+use std::ffi::c_int;
 use std::ops::Range;
 
 use mpi::ProgramMemory as _;
 
-use super::{Exposed, Place};
+use super::{Exposed, MODE_NOSTORE, Place};
+use crate::errors::CallError;
 use crate::state::MpiState;
 
 /// Maximum number of bytes at the begin of a window in which stores are looked for: each call reads
@@ -44,7 +46,7 @@ impl Exposed {
     }
 
     /// Returns a copy of the memory in which stores are looked for.
-    fn contents(&self) -> Vec<u8> {
+    fn copy_contents(&self) -> Vec<u8> {
         let mut bytes = vec![0; self.watchable().len()];
         self.read_bytes(0, &mut bytes);
         bytes
@@ -71,7 +73,7 @@ impl Exposed {
         let known = &mut *self.known.borrow_mut();
         let present = match known {
             KnownContents::Unwatched => return Vec::new(),
-            KnownContents::New | KnownContents::Bytes(_) => self.contents(),
+            KnownContents::New | KnownContents::Bytes(_) => self.copy_contents(),
         };
         let mut places: Vec<Range<u64>> = Vec::new();
         if let KnownContents::Bytes(known) = known {
@@ -85,6 +87,15 @@ impl Exposed {
         }
         *known = KnownContents::Bytes(present);
         places
+    }
+
+    /// Fails if a call asserts that the program has not stored, and a store was noted.
+    pub(crate) fn check_assertion(&self, assertion: c_int) -> Result<(), CallError> {
+        if assertion & MODE_NOSTORE == 0 || !self.has_stored.get() {
+            return Ok(());
+        }
+        let text = "MPI_MODE_NOSTORE after a store of the program to the window";
+        Err(CallError::new("MPI_ERR_ASSERT", text))
     }
 }
 
@@ -111,6 +122,7 @@ impl MpiState {
     pub(crate) async fn note_stores(&self) {
         for window in self.windows.objects() {
             let places = window.exposure.0.take_stores();
+            window.exposure.0.has_stored.set(!places.is_empty());
             if !places.is_empty() {
                 window.window.note_stores(places).await;
             }

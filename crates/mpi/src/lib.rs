@@ -87,8 +87,11 @@ pub use api::persistent::{PersistentRequests, start_all};
 pub use api::region::Region;
 pub use api::request::{
     Completion, FreedRequest, Request, Wait, WaitAll, waitall, waitall_results, waitany,
+    waitany_result,
 };
-pub use api::several::{Completed, testall, testall_results, testany, testsome, waitsome};
+pub use api::several::{
+    Completed, testall, testall_results, testany, testany_result, testsome, waitsome,
+};
 pub use api::time::TimeControl;
 pub use api::topology::{Cartesian, Graph, Topologies, dims_create};
 pub use api::view::DatatypeMessages;

@@ -234,24 +234,6 @@ fn forget_failed(request: *mut Handle, memory: &Memory) {
     }
 }
 
-/// Performs a call that completes one request, and returns the request with the result. `None` if
-/// the call completes none; an error that is of no request is of the call.
-async fn complete_one(
-    state: &mut MpiState,
-    complete: impl AsyncFnOnce(&mut [Request]) -> mpi::Result<Option<(usize, Completion)>>,
-) -> mpi::Result<Option<(usize, mpi::Result<Completion>)>> {
-    let requests = &mut state.list.requests;
-    let active: Vec<bool> = requests.iter().map(Request::is_active).collect();
-    match complete(requests).await {
-        Ok(done) => Ok(done.map(|(position, completion)| (position, Ok(completion)))),
-        Err(error) => {
-            let mut ended = requests.iter().zip(active);
-            let failed = ended.position(|(request, was_active)| was_active && !request.is_active());
-            failed.map_or(Err(error), |position| Ok(Some((position, Err(error)))))
-        }
-    }
-}
-
 fn number_results(
     results: Vec<Option<mpi::Result<Completion>>>,
 ) -> impl Iterator<Item = (usize, mpi::Result<Completion>)> {
@@ -399,7 +381,7 @@ exports! {
 
     fn MPI_Waitany(count: c_int, list: *mut Handle, index: *mut c_int, status: *mut Status) {
         let ask = async |state: &mut MpiState| {
-            complete_one(state, async |requests| mpi::waitany(requests).await).await.map(Some)
+            Ok(Some(mpi::waitany_result(&mut state.list.requests).await))
         };
         let (done, result) = several((count, list), (status, StatusOrder::Single), ask, store_in(index))?;
         if done == Some(0) {
@@ -414,8 +396,8 @@ exports! {
             if !has_active(state) {
                 return Ok(Some(None));
             }
-            let test = async |requests: &mut [Request]| await_answer(mpi::testany(requests)).await;
-            complete_one(state, test).await.map(|done| done.map(Some))
+            let testing = mpi::testany_result(&mut state.list.requests);
+            Ok(await_answer(testing).await?.map(Some))
         };
         let (done, result) = several((count, list), (status, StatusOrder::Single), ask, store_in(index))?;
         memory::store(flag, c_int::from(done.is_some()));

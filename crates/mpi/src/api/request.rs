@@ -634,15 +634,25 @@ impl Drop for WaitAll<'_> {
 pub fn waitany(
     requests: &mut [Request],
 ) -> impl Future<Output = Result<Option<(usize, Completion)>>> + '_ {
+    let waiting = waitany_result(requests);
+    async move {
+        let over = waiting.await;
+        over.map(|(position, result)| Ok((position, result?)))
+            .transpose()
+    }
+}
+
+/// Waits as [`waitany`], and returns the position with the result of the request that is over.
+#[track_caller]
+pub fn waitany_result(
+    requests: &mut [Request],
+) -> impl Future<Output = Option<(usize, Result<Completion>)>> + '_ {
     let location = SourceLocation::caller();
     async move {
-        let Some(picked) = pick_one(requests, ("waitany", true), Waits::Any, location).await else {
-            return Ok(None);
-        };
-        match picked {
+        match pick_one(requests, ("waitany", true), Waits::Any, location).await? {
             PickedOne::Yes(position, _yes) => {
-                let completion = requests[position].wait_at(location).await;
-                Ok(Some((position, completion?)))
+                let result = requests[position].wait_at(location).await;
+                Some((position, result))
             }
             PickedOne::No | PickedOne::Unpicked => {
                 let waiting = WaitAny {
@@ -715,7 +725,7 @@ pub(crate) fn active(requests: &[Request]) -> Vec<(usize, Token)> {
         .collect()
 }
 
-/// The future of [`waitany`].
+/// The future of [`waitany_result`].
 #[must_use = "an operation does nothing until it is awaited"]
 #[derive(Debug)]
 struct WaitAny<'a> {
@@ -728,12 +738,12 @@ struct WaitAny<'a> {
 }
 
 impl Future for WaitAny<'_> {
-    type Output = Result<Option<(usize, Completion)>>;
+    type Output = Option<(usize, Result<Completion>)>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         let Some(first) = this.requests.iter().find(|request| request.is_active()) else {
-            return Poll::Ready(Ok(None));
+            return Poll::Ready(None);
         };
         let process = Rc::clone(&first.process);
         process.poll_until(context, Waits::Any, this.location, |engine, channel| {
@@ -761,8 +771,8 @@ impl Future for WaitAny<'_> {
             let number = before.filter(|request| request.is_active()).count();
             let question = Question::about("waitany", this.requests);
             process.note_answer((this.location, question), small(number) + 1);
-            let completion = this.requests[position].complete(engine, channel)?;
-            Some(completion.map(|completion| Some((position, completion))))
+            let result = this.requests[position].complete(engine, channel)?;
+            Some(Some((position, result)))
         })
     }
 }

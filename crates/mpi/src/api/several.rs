@@ -284,6 +284,22 @@ pub fn testsome(requests: &mut [Request]) -> impl Future<Output = Result<Complet
 pub fn testany(
     requests: &mut [Request],
 ) -> impl Future<Output = Result<Option<(usize, Completion)>>> + '_ {
+    let testing = testany_result(requests);
+    async move {
+        let over = testing.await?;
+        over.map(|(position, result)| Ok((position, result?)))
+            .transpose()
+    }
+}
+
+/// Completes one request as [`testany`], and returns the position with the result of the request.
+///
+/// # Errors
+/// [`Error::Request`] if no request is active.
+#[track_caller]
+pub fn testany_result(
+    requests: &mut [Request],
+) -> impl Future<Output = Result<Option<(usize, Result<Completion>)>>> + '_ {
     let location = SourceLocation::caller();
     async move {
         let (call, waits) = (("testany", false), Waits::Tests("testany"));
@@ -292,8 +308,8 @@ pub fn testany(
             .ok_or(Error::Request)?
         {
             PickedOne::Yes(position, _yes) => {
-                let completion = requests[position].wait_at(location).await;
-                return Ok(Some((position, completion?)));
+                let result = requests[position].wait_at(location).await;
+                return Ok(Some((position, result)));
             }
             PickedOne::No => return Ok(None),
             PickedOne::Unpicked => {}
@@ -307,7 +323,7 @@ pub fn testany(
                 chosen.or_else(|| requests.iter().position(|request| is_over(request, engine)));
             let Some(position) = chosen else {
                 return may_answer_false(("testany", location), requests, process, engine)
-                    .then_some(Ok(None));
+                    .then_some(None);
             };
             if pays(&requests[position..=position], engine, channel) {
                 return None;
@@ -316,10 +332,10 @@ pub fn testany(
             let number = small(before.filter(|request| request.is_active()).count());
             process.note_answer((location, Question::about("testany", requests)), number + 1);
             let result = requests[position].complete(engine, channel)?;
-            Some(result.map(|completion| Some((position, completion))))
+            Some(Some((position, result)))
         };
         let waiting = Several::new(requests, waits, location, attempt);
-        waiting.ok_or(Error::Request)?.await
+        Ok(waiting.ok_or(Error::Request)?.await)
     }
 }
 

@@ -99,7 +99,7 @@ fn idup(
     about(comm)?;
     attributes::copy_attributes(comm)?;
     let (made, started) = with_state(|state| {
-        announce_call(state.comm(comm)?, "idup of a communicator", None);
+        announce_call(state.comm(comm)?, "idup of a communicator", || None);
         let (started, copied) = match state.comms.between.get(&comm) {
             Some(inter) => (inter.idup()?, Duplicated::Inter(inter.clone())),
             None => {
@@ -202,7 +202,7 @@ exports! {
         let group = with_state(|state| state.group(group))?;
         let handle = block(async |state| {
             if let Some(inter) = state.comms.between.get(&comm) {
-                announce_call(state.comm(comm)?, "create of a communicator", None);
+                announce_call(state.comm(comm)?, "create of a communicator", || None);
                 let making = inter.create(&group);
                 drop(group);
                 let made = making.await?;
@@ -238,7 +238,7 @@ exports! {
         let handle = block(async |state| {
             let comm = state.comm(comm)?;
             // A rank with MPI_UNDEFINED gets no communicator, whichever type the others give.
-            let agreed = split_type_name(kind).map(|name| format!("has split_type {name}"));
+            let agreed = || split_type_name(kind).map(|name| format!("has split_type {name}"));
             announce_call(comm, "split_type of a communicator", agreed);
             if kind != TYPE_SHARED {
                 // No part of a host is known.
@@ -285,7 +285,7 @@ exports! {
                 true => (state.comm(peer)?, natural(remote_leader, "remote_leader", "MPI_ERR_RANK")?),
                 false => (own, 0),
             };
-            let agreed = Some(format!("has local_leader {leader}"));
+            let agreed = || Some(format!("has local_leader {leader}"));
             announce_call(own, "create of an intercommunicator", agreed);
             let made = own.intercomm_create(leader, peer, remote, number).await?;
             Ok::<_, CallError>(state.comms.insert_inter(made))
@@ -298,7 +298,7 @@ exports! {
     fn MPI_Intercomm_merge(inter: Handle, high: c_int, new: *mut Handle) {
         let handle = block(async |state| {
             let (inter, high) = (state.inter(inter)?, high != 0);
-            let agreed = Some(format!("has high {high}"));
+            let agreed = || Some(format!("has high {high}"));
             announce_call(inter.local(), "merge of an intercommunicator", agreed);
             let made = inter.merge(high).await?;
             Ok::<_, CallError>(state.comms.made.insert(made))

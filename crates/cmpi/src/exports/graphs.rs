@@ -132,8 +132,11 @@ fn announce_distributed(
             _ => "weights",
         };
         let reorder = reorder != 0;
-        let agreed = format!("has {weights}, reorder {reorder} and the hints {hints:?}");
-        announce_call(state.comm(comm)?, name, Some(agreed));
+        announce_call(state.comm(comm)?, name, || {
+            Some(format!(
+                "has {weights}, reorder {reorder} and the hints {hints:?}"
+            ))
+        });
         Ok(())
     })
 }
@@ -168,9 +171,10 @@ exports! {
             let number = natural(ends.last().copied().unwrap_or(0), "number of edges", "MPI_ERR_ARG")?;
             let edges = load_list(number, edges, "edges")?;
             let reorder = reorder != 0;
-            let [index, edge_text] = [&ends, &edges].map(|list| describe_numbers(list));
-            let agreed = format!("has index {index}, edges {edge_text} and reorder {reorder}");
-            announce_call(comm, "graph_create", Some(agreed));
+            announce_call(comm, "graph_create", || {
+                let [index, edges] = [&ends, &edges].map(|list| describe_numbers(list));
+                Some(format!("has index {index}, edges {edges} and reorder {reorder}"))
+            });
             let own = comm.rank();
             let Some(made) = comm.split((own < nodes).then_some(0), 0).await? else {
                 return Ok(COMM_NULL);

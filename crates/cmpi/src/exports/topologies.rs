@@ -111,8 +111,9 @@ exports! {
         let handle = block(async |state| {
             let comm = state.comm(comm)?;
             let reorder = reorder != 0;
-            let agreed = format!("has dims {lengths:?}, periods {periods:?} and reorder {reorder}");
-            announce_call(comm, "cart_create", Some(agreed));
+            announce_call(comm, "cart_create", || {
+                Some(format!("has dims {lengths:?}, periods {periods:?} and reorder {reorder}"))
+            });
             let grid = comm.cartesian(&lengths, &periods);
             drop((lengths, periods));
             let made = grid.await?;
@@ -134,7 +135,7 @@ exports! {
         let keep = flags(number, remain)?;
         let handle = block(async |state| {
             let grid = state.grid(comm)?;
-            announce_call(grid, "cart_sub", Some(format!("has remain_dims {keep:?}")));
+            announce_call(grid, "cart_sub", || Some(format!("has remain_dims {keep:?}")));
             let part = grid.sub(&keep);
             drop(keep);
             let made = part.await?;

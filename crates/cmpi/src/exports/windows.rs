@@ -185,7 +185,7 @@ fn create_window(
             // MPI_WIN_UNIFIED.
             model: 321,
         };
-        announce_call(comm, new.call_name(), None);
+        announce_call(comm, new.call_name(), || None);
         let exposed = Rc::new(Exposed::new(place));
         let exposure = Exposure(Rc::clone(&exposed));
         let window = comm.window_of(exposed, scale).await?;

@@ -50,17 +50,18 @@ impl AnnouncedCalls {
 }
 
 /// Announces the next collective call of a rank at this line: the name of the call in reports, and
-/// arguments on which all ranks of the communicator agree, such as `has root 3`.
+/// arguments on which all ranks of the communicator agree, such as `has root 3`. Calls `arguments`
+/// only if calls are compared.
 #[track_caller]
-pub fn announce_call(comm: &Comm, name: &'static str, arguments: Option<String>) {
+pub fn announce_call(comm: &Comm, name: &'static str, arguments: impl FnOnce() -> Option<String>) {
     announce_call_at(comm, name, arguments, SourceLocation::caller());
 }
 
 /// Announces the next collective call of a rank at a line, as [`announce_call`].
-pub(crate) fn announce_call_at(
+pub(crate) fn announce_call_at<T: Into<Cow<'static, str>>>(
     comm: &Comm,
     name: &'static str,
-    arguments: Option<impl Into<Cow<'static, str>>>,
+    arguments: impl FnOnce() -> Option<T>,
     location: SourceLocation,
 ) {
     let Some(log) = comm.process().call_log() else {
@@ -70,7 +71,7 @@ pub(crate) fn announce_call_at(
     let announcement = Announcement {
         name,
         location,
-        agreed: arguments.map(|text| AgreedArguments {
+        agreed: arguments().map(|text| AgreedArguments {
             group,
             text: text.into(),
         }),

@@ -167,7 +167,7 @@ impl Window {
         announce_call_at(
             self.comm(),
             "fence",
-            Some(assertions.shared_text()),
+            || Some(assertions.shared_text()),
             location,
         );
         if assertions.no_precede && self.waits_least() {

@@ -218,10 +218,9 @@ impl Polling {
         }
     }
 
-    /// Notes the answer yes of a test, which ends an operation, or of a probe. A message that stays
-    /// unreceived is news only once.
-    fn note_success(&self, ends_operation: bool) {
-        if ends_operation || !self.has_seen.replace(true) {
+    /// Notes the answer yes. A message that stays unreceived is news only once.
+    fn note_success(&self, yes: Yes) {
+        if yes == Yes::EndsOperation || !self.has_seen.replace(true) {
             self.answers.set(0);
         }
     }
@@ -693,29 +692,24 @@ pub(crate) fn read_clock() -> f64 {
     rank.world.wtime()
 }
 
-/// Waits for the answer of a test. If no event has come since the last question, the call waits for
-/// the next event of the rank, but at most [`ANSWER`]; then the answer is no.
+/// Effect of the answer yes to a question.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Yes {
+    /// The answer completes an operation or receives a message.
+    EndsOperation,
+    /// The answer tells of a message or a partition, which stays.
+    ShowsArrival,
+}
+
+/// Waits for the answer of a test or a probe. If no event has come since the last question, the
+/// call waits for the next event of the rank, but at most [`ANSWER`]; then the answer is no.
 ///
 /// After [`ANSWERS`] such answers without a reading of the clock the call waits without a limit, so
 /// that an endless polling loop becomes a deadlock. The same holds where a model checker explores
 /// the program or finds the schedule of a run, because no time passes there.
 pub(crate) async fn await_answer<T>(
+    yes: Yes,
     question: impl Future<Output = Result<Option<T>>>,
-) -> Result<Option<T>> {
-    await_answer_of(question, true).await
-}
-
-/// Waits for the answer of a probe or of `MPI_Parrived` as [`await_answer`]. The answer yes ends no
-/// operation.
-pub(crate) async fn await_sight<T>(
-    question: impl Future<Output = Result<Option<T>>>,
-) -> Result<Option<T>> {
-    await_answer_of(question, false).await
-}
-
-async fn await_answer_of<T>(
-    question: impl Future<Output = Result<Option<T>>>,
-    ends_operation: bool,
 ) -> Result<Option<T>> {
     let rank = caller();
     let (world, polling) = (&rank.world, &rank.polling);
@@ -745,7 +739,7 @@ async fn await_answer_of<T>(
     let answer = answer.await;
     let now = world.wtime();
     if matches!(answer, Ok(Some(_))) {
-        polling.note_success(ends_operation);
+        polling.note_success(yes);
     } else if now > begin && now >= polling.timer_end.get() {
         polling.answers.set(polling.answers.get() + 1);
     }

@@ -11,7 +11,7 @@ use mpi::prelude::*;
 use super::objects::about;
 use super::{active, memory};
 use crate::arguments::{Count, pattern, rank, source, tag};
-use crate::bridge::{await_sight, block, with_state};
+use crate::bridge::{Yes, await_answer, block, with_state};
 use crate::errors::CallError;
 use crate::handles::{ActiveRequest, Memory, Target};
 use crate::state::requests::Status;
@@ -238,7 +238,8 @@ exports! {
         about(comm)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let found = block(async |state| {
-            Ok::<_, CallError>(await_sight(state.peers(comm)?.iprobe(from, number)).await?)
+            let question = state.peers(comm)?.iprobe(from, number);
+            Ok::<_, CallError>(await_answer(Yes::ShowsArrival, question).await?)
         })?;
         memory::store(flag, c_int::from(found.is_some()));
         if let Some(found) = found {

@@ -10,7 +10,7 @@ use mpi::{CommunicatorManagement, Completion, Request};
 
 use super::{active, memory};
 use crate::arguments::{UNDEFINED, natural};
-use crate::bridge::{await_answer, block, with_state};
+use crate::bridge::{Yes, await_answer, block, with_state};
 use crate::errors::CallError;
 use crate::handles::{ActiveRequest, Duplicated, Memory, REQUEST_NULL, Target};
 use crate::state::requests::{Listed, Status};
@@ -336,7 +336,7 @@ exports! {
             let Some(active) = state.active_request(handle)? else {
                 return Ok(None);
             };
-            let result = await_answer(active.request.test()).await;
+            let result = await_answer(Yes::EndsOperation, active.request.test()).await;
             Ok::<_, CallError>(Some((result, state.take_memory(handle))))
         })?;
         let Some((result, filled)) = answer else {
@@ -371,7 +371,8 @@ exports! {
                 return Ok(Some(number_results(Vec::new())));
             }
             let testing = mpi::testall_results(&mut state.list.requests);
-            let results = await_answer(async { Ok(testing.await) }).await?;
+            let question = async { Ok(testing.await) };
+            let results = await_answer(Yes::EndsOperation, question).await?;
             Ok(results.map(number_results))
         };
         let (done, result) = several((count, list), (statuses, StatusOrder::Listed), ask, |_, _| ())?;
@@ -397,7 +398,7 @@ exports! {
                 return Ok(Some(None));
             }
             let testing = mpi::testany_result(&mut state.list.requests);
-            Ok(await_answer(testing).await?.map(Some))
+            Ok(await_answer(Yes::EndsOperation, testing).await?.map(Some))
         };
         let (done, result) = several((count, list), (status, StatusOrder::Single), ask, store_in(index))?;
         memory::store(flag, c_int::from(done.is_some()));
@@ -424,7 +425,7 @@ exports! {
             }
             let testing = mpi::testsome(&mut state.list.requests);
             let question = async { Ok(Some(testing.await?).filter(|done| !done.is_empty())) };
-            let done = await_answer(question).await?;
+            let done = await_answer(Yes::EndsOperation, question).await?;
             Ok(Some(done.unwrap_or_default()))
         };
         let (done, result) = several((count, list), (statuses, StatusOrder::Completed), ask, store_in(indices))?;

@@ -10,7 +10,7 @@ use super::completion::deliver;
 use super::objects::about;
 use super::{active, memory};
 use crate::arguments::{pattern, source};
-use crate::bridge::{await_answer, block, with_state};
+use crate::bridge::{Yes, await_answer, block, with_state};
 use crate::errors::CallError;
 use crate::handles::Memory;
 use crate::state::Handle;
@@ -51,7 +51,8 @@ exports! {
         about(comm)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let taken = block(async |state| {
-            Ok::<_, CallError>(await_answer(state.peers(comm)?.improbe(from, number)).await?)
+            let question = state.peers(comm)?.improbe(from, number);
+            Ok::<_, CallError>(await_answer(Yes::EndsOperation, question).await?)
         })?;
         memory::store(flag, c_int::from(taken.is_some()));
         if let Some(taken) = taken {

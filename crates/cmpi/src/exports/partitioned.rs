@@ -12,7 +12,7 @@ use super::completion::unknown;
 use super::memory;
 use super::objects::about;
 use crate::arguments::{natural, rank, tag};
-use crate::bridge::{await_sight, block, caller, with_state};
+use crate::bridge::{Yes, await_answer, block, caller, with_state};
 use crate::errors::CallError;
 use crate::handles::{Memory, Parts, REQUEST_NULL, Target};
 use crate::state::{Handle, WORLD};
@@ -84,7 +84,7 @@ fn has_arrived(request: Handle, partition: usize) -> Result<bool, CallError> {
             let has_arrived = active.request.parrived(partition).await?;
             Ok(has_arrived.then_some(()))
         };
-        if await_sight(question).await?.is_none() {
+        if await_answer(Yes::ShowsArrival, question).await?.is_none() {
             return Ok(false);
         }
         if let Memory::Parts(parts) = &active.memory

@@ -6,7 +6,7 @@
 //! a rank is a list of records, so that an empty inbox takes eight bytes.
 //!
 //! The end of a send is no event if the date is known when the send begins: the rank takes the end
-//! when the rank looks, at that date or later.
+//! when the rank looks, at that date or later, after the events of the date.
 //!
 //! *Not decided here*: when a packet arrives, and in which order packets are delivered.
 
@@ -279,7 +279,9 @@ impl Ends {
     #[inline]
     pub(crate) fn take_called(&mut self) -> Option<u32> {
         let rank = self.called.pop_front()?;
-        self.endpoints[rank as usize].called = false;
+        let endpoint = &mut self.endpoints[rank as usize];
+        // A rank that stays parked asks for the ends of sends once more.
+        (endpoint.called, endpoint.awaits_sends) = (false, false);
         Some(rank)
     }
 }

@@ -306,6 +306,7 @@ exports! {
 
     fn MPI_Win_attach(window: Handle, base: *const c_void, size: isize) {
         let length = usize::try_from(size).unwrap_or(0);
+        with_state(|state| state.unwatch_memory(&(base as usize..(base as usize).saturating_add(length))));
         attached(window, |regions| {
             regions.push((base as usize, length));
             Ok(())

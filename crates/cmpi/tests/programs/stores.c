@@ -96,6 +96,40 @@ static void flags(int *base) {
   MPI_Barrier(WORLD);
 }
 
+/* Rank 1 stores to the memory that its next accesses use, in the same epoch. */
+static void buffers(int *base) {
+  MPI_Win_fence(0, window);
+  if (rank == 1) {
+    base[0] = 14;
+    base[1] = 15;
+    MPI_Put(base, 1, MPI_INT, 0, 0, 1, MPI_INT, window);
+    MPI_Accumulate(&one, 1, MPI_INT, 1, 1, 1, MPI_INT, MPI_SUM, window);
+  }
+  MPI_Win_fence(MPI_MODE_NOSUCCEED, window);
+}
+
+/* Rank 0 waits under a lock for the store of rank 1, and puts then. */
+static void mailbox(int *base) {
+  int full = 1;
+  if (rank == 1)
+    base[0] = 16;
+  MPI_Barrier(WORLD);
+  MPI_Win_lock_all(0, window);
+  if (rank == 0) {
+    while (full) {
+      MPI_Get(&full, 1, MPI_INT, 1, 0, 1, MPI_INT, window);
+      MPI_Win_flush(1, window);
+    }
+    put(0);
+    MPI_Win_flush(1, window);
+  } else {
+    base[0] = 0;
+    MPI_Win_sync(window);
+  }
+  MPI_Win_unlock_all(window);
+  MPI_Barrier(WORLD);
+}
+
 /* The gets of rank 1 fill its own window, which is no store of the program. */
 static void results(int *base) {
   MPI_Win_fence(MPI_MODE_NOPRECEDE, window);
@@ -120,6 +154,8 @@ int main(int count, char **arguments) {
   locks(base);
   flags(base);
   results(base);
+  buffers(base);
+  mailbox(base);
   MPI_Win_free(&window);
   MPI_Finalize();
   return 0;

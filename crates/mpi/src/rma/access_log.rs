@@ -22,17 +22,19 @@
 //!
 //! A store ([`Window::write`](crate::Window::write)) is compared with the puts and accumulates in
 //! progress when it is called. A store of a C program to the rank's memory
-//! ([`Window::note_stores`](crate::Window::note_stores)) conflicts with every access in the same
-//! epoch of fences or exposure. Outside of these, the store conflicts with a put or an accumulate
-//! under a lock that arrives between the store and the next call of the target: the program may have
-//! seen the data of an earlier one. Two accesses of one origin do not conflict if the first one
-//! reads.
+//! ([`Window::note_stores`](crate::Window::note_stores)) conflicts with every access of another rank
+//! in the same epoch of fences or exposure, also where a message orders the two \[choice\]. Outside
+//! of these, the store conflicts with a put or an accumulate under a lock that arrives between the
+//! store and the next call of the target, if no rank has read at the target meanwhile: the program
+//! may have seen the data of an earlier access, and the origin of a later one may have seen the
+//! store. Two accesses of one origin do not conflict if the first one reads or is a store.
 //!
 //! So a run shows conflicts in its own order of arrivals; a model checker explores all orders, and
 //! shows the conflicts of all orders. A program that orders its accesses has no conflict.
 //!
-//! *Not compared*: `MPI_REPLACE` with other operations; loads; stores with gets under a lock; ranks
-//! in separate processes.
+//! *Not compared*: `MPI_REPLACE` with other operations; loads; stores with gets and
+//! read-modify-writes under a lock, and after a last fence with accesses under locks; ranks in
+//! separate processes.
 
 use observe::SourceLocation;
 use std::cell::RefCell;
@@ -244,7 +246,8 @@ impl TargetLog {
     fn find_conflict(&self, new: &Access, since: u64) -> Option<&Access> {
         let is_open = |old: &&Access| {
             let passed = old.mode == SyncMode::Fence && new.fences > old.fences;
-            let ordered = old.origin == new.origin && old.reads;
+            let is_first = old.reads || old.kind == AccessKind::Store;
+            let ordered = old.origin == new.origin && is_first;
             !passed && !ordered && old.conflicts_with(new)
         };
         let kinds = KINDS.iter().zip(&self.open);
@@ -256,7 +259,7 @@ impl TargetLog {
 
     fn insert(&mut self, access: Access) {
         let is_instant = access.reads || access.kind == AccessKind::Store;
-        if is_instant && access.mode == SyncMode::Lock {
+        if is_instant && access.mode == SyncMode::Lock || self.has_store(&access) {
             return;
         }
         self.serial += 1;
@@ -271,6 +274,14 @@ impl TargetLog {
         open.all.insert(key, access);
     }
 
+    /// Returns true if the access is a store that the program repeats in one epoch.
+    fn has_store(&self, access: &Access) -> bool {
+        let stores = &self.open[AccessKind::Store as usize].all;
+        let mut same_start = stores.range((access.start, 0)..=(access.start, u64::MAX));
+        let is_same = |old: &Access| (old.end, old.fences) == (access.end, access.fences);
+        access.kind == AccessKind::Store && same_start.any(|(_, old)| is_same(old))
+    }
+
     fn drop_ended(&mut self, is_over: impl Fn(&Access) -> bool) {
         for open in &mut self.open {
             open.all.retain(|_, access| !is_over(access));
@@ -283,6 +294,8 @@ impl TargetLog {
 pub(crate) struct AccessLog {
     /// By context of the window and target.
     targets: RefCell<BTreeMap<(u32, u32), TargetLog>>,
+    /// Number of accesses with a result that have arrived, by target.
+    reads: RefCell<BTreeMap<u32, u64>>,
     /// Conflicts that have not been reported, by context and the rank that reports the conflict.
     conflicts: RefCell<BTreeMap<(u32, u32), Conflict>>,
 }
@@ -349,9 +362,17 @@ impl AccessLog {
         self.with_log(window, target, |log| log.serial)
     }
 
+    /// Returns the number of accesses with a result, to any window, that have arrived at a target.
+    pub(crate) fn count_reads(&self, target: u32) -> u64 {
+        self.reads.borrow().get(&target).copied().unwrap_or(0)
+    }
+
     /// [`AccessLog::begin_access`] of an access that is compared with the accesses that were begun
     /// after the one with the number `since`.
     pub(crate) fn begin_after(&self, window: u32, target: u32, access: Access, since: u64) {
+        if access.reads {
+            *self.reads.borrow_mut().entry(target).or_default() += 1;
+        }
         let conflict = self.with_log(window, target, |log| {
             let found = log.find_conflict(&access, since).copied();
             let has_bytes = access.start < access.end;

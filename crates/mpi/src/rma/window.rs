@@ -375,19 +375,24 @@ impl Window {
             let Some(log) = log else {
                 return;
             };
+            let accesses = log.accesses();
             let since = match mode {
                 SyncMode::Fence | SyncMode::Exposure => 0,
                 SyncMode::Lock => {
-                    let begun = log.accesses().count_begun(context, rank);
+                    let begun = accesses.count_begun(context, rank);
+                    let reads = accesses.count_reads(rank);
                     // An access of another rank may come before this call or after this call.
                     self.local("stores to a window", location, |_| ()).await;
+                    if accesses.count_reads(rank) > reads {
+                        return;
+                    }
                     begun
                 }
             };
             for bytes in places {
                 let (call, kind) = ("a store before the call", AccessKind::Store);
                 let store = self.own_access(call, kind, (bytes, mode), location);
-                log.accesses().begin_after(context, rank, store, since);
+                accesses.begin_after(context, rank, store, since);
             }
         }
     }

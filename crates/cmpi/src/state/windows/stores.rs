@@ -6,7 +6,8 @@
 //! the first call with a new window set the first contents, which many programs do not order.
 //!
 //! *Not noticed*: stores of the value that was there; stores behind the first [`WATCHED_MAX`] bytes
-//! of a window, to memory of two windows, to shared memory, and to dynamic windows; loads.
+//! of a window, to memory of two windows, to shared memory, and to dynamic windows; changes by
+//! calls, as by a receive into the window; loads.
 //! *Not decided here*: which accesses conflict with a store.
 
 use std::ffi::c_int;
@@ -16,7 +17,7 @@ use mpi::ProgramMemory as _;
 
 use super::{Exposed, MODE_NOSTORE, Place};
 use crate::errors::CallError;
-use crate::state::MpiState;
+use crate::state::{MpiState, Stage};
 
 /// Maximum number of bytes at the begin of a window in which stores are looked for: each call reads
 /// these bytes twice. \[choice\]
@@ -35,19 +36,37 @@ pub(crate) enum KnownContents {
 }
 
 impl Exposed {
-    /// Returns the addresses at which stores are looked for. Other ranks write shared memory without
-    /// calls, too.
-    fn watchable(&self) -> Range<usize> {
-        let length = match &self.place {
-            Place::Fixed { length, .. } | Place::Allocated { length, .. } => *length,
+    /// Returns the number of bytes in which stores are looked for. Other ranks write shared memory
+    /// without calls, too.
+    fn watched_length(&self) -> usize {
+        match &self.place {
+            Place::Fixed { length, .. } | Place::Allocated { length, .. } => {
+                (*length).min(WATCHED_MAX)
+            }
             Place::Attached(_) | Place::Shared(..) => 0,
+        }
+    }
+
+    /// Returns true if the memory has one of these bytes.
+    fn overlaps(&self, bytes: &Range<usize>) -> bool {
+        let is_common = |start: usize, length: usize| {
+            length > 0 && start < bytes.end && bytes.start < start + length
         };
-        self.start()..self.start() + length.min(WATCHED_MAX)
+        match &self.place {
+            Place::Fixed { address, length } => is_common(*address, *length),
+            Place::Allocated { length, .. } => is_common(self.start(), *length),
+            Place::Attached(regions) => {
+                let regions = regions.borrow();
+                let mut places = regions.iter();
+                places.any(|(start, length)| is_common(*start, *length))
+            }
+            Place::Shared(memory, rank) => is_common(self.start(), memory.length(*rank)),
+        }
     }
 
     /// Returns a copy of the memory in which stores are looked for.
     fn copy_contents(&self) -> Vec<u8> {
-        let mut bytes = vec![0; self.watchable().len()];
+        let mut bytes = vec![0; self.watched_length()];
         self.read_bytes(0, &mut bytes);
         bytes
     }
@@ -103,35 +122,48 @@ impl MpiState {
     /// Looks for stores to the memory of a new window, unless another window has a part of this
     /// memory: the accesses to one of the two would look like stores to the other.
     pub(crate) fn watch_stores(&self, new: &Exposed) {
-        let own = new.watchable();
-        let has_own = |other: &&Exposed| {
-            let place = other.watchable();
-            place.start < own.end && own.start < place.end
-        };
-        let exposed = self.windows.objects().map(|window| &*window.exposure.0);
-        let others: Vec<&Exposed> = exposed.filter(has_own).collect();
-        if others.is_empty() && !own.is_empty() {
+        if let Place::Fixed { length, .. } | Place::Allocated { length, .. } = &new.place
+            && *length > 0
+            && !self.unwatch_memory(&(new.start()..new.start() + length))
+        {
             new.known.replace(KnownContents::New);
         }
-        for other in others {
+    }
+
+    /// Ends the search for stores in windows with one of these bytes. Returns true if there are
+    /// such windows.
+    pub(crate) fn unwatch_memory(&self, bytes: &Range<usize>) -> bool {
+        let exposed = self.windows.objects().map(|window| &*window.exposure.0);
+        let mut is_common = false;
+        for other in exposed.filter(|other| other.overlaps(bytes)) {
             other.known.take();
+            is_common = true;
         }
+        is_common
     }
 
     /// Notes the stores of the program since the previous call.
     pub(crate) async fn note_stores(&self) {
+        if self.stage == Stage::Finalized {
+            return;
+        }
+        let mut noted = Vec::new();
         for window in self.windows.objects() {
             let places = window.exposure.0.take_stores();
             window.exposure.0.has_stored.set(!places.is_empty());
             if !places.is_empty() {
-                window.window.note_stores(places).await;
+                noted.push((&window.window, places));
             }
+        }
+        for (window, places) in noted {
+            window.note_stores(places).await;
         }
     }
 
     /// Ends a call: changes of windows so far are no stores of the program.
     pub(crate) fn learn_contents(&self) {
-        for window in self.windows.objects() {
+        let is_over = self.stage == Stage::Finalized;
+        for window in self.windows.objects().filter(|_| !is_over) {
             window.exposure.0.learn_contents();
         }
     }

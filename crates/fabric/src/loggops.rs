@@ -313,7 +313,7 @@ impl RankNode {
         }
     }
 
-    /// Calls a rank that waits for a send that is over, and sets a timer for the next end of a send.
+    /// Calls a rank that waits for a send that is over; sets a timer for the next end of a send.
     #[inline(never)]
     fn await_end(&mut self, kernel: &mut Kernel, ends: &mut Ends, rank: u32) {
         if let Some(date) = ends.call_at_end(kernel, rank) {

@@ -22,12 +22,12 @@
 //!
 //! A store ([`Window::write`](crate::Window::write)) is compared with the puts and accumulates in
 //! progress when it is called. A store of a C program to the rank's memory
-//! ([`Window::note_stores`](crate::Window::note_stores)) conflicts with every access of another rank
-//! in the same epoch of fences or exposure, also where a message orders the two \[choice\]. Outside
-//! of these, the store conflicts with a put or an accumulate under a lock that arrives between the
-//! store and the next call of the target, if no rank has read at the target meanwhile: the program
-//! may have seen the data of an earlier access, and the origin of a later one may have seen the
-//! store. Two accesses of one origin do not conflict if the first one reads or is a store.
+//! ([`Window::note_stores`](crate::Window::note_stores)) conflicts with every access of another
+//! rank in the same epoch of fences or exposure, also where a message orders the two \[choice\].
+//! Outside of these, the store conflicts with a put or an accumulate under a lock that arrives
+//! between the store and the next call of the target, if no rank has read at the target meanwhile:
+//! the program may have seen the data of an earlier access, and the origin of a later one may have
+//! seen the store. Two accesses of one origin do not conflict if the first one reads or is a store.
 //!
 //! So a run shows conflicts in its own order of arrivals; a model checker explores all orders, and
 //! shows the conflicts of all orders. A program that orders its accesses has no conflict.

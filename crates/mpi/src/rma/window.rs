@@ -310,31 +310,8 @@ impl Window {
         async move {
             // An access of another rank may come before it or after it.
             self.local("access from a window", location, |_| ()).await;
-            self.log_buffer(target, bytes, is_filled, location)
+            log_buffer(self, (target, bytes), is_filled, location)
         }
-    }
-
-    fn log_buffer(
-        &self,
-        target: usize,
-        bytes: Range<u64>,
-        is_filled: bool,
-        location: SourceLocation,
-    ) -> Result<()> {
-        let mode = match self.epochs.borrow().mode(self.number, target)? {
-            SyncMode::Fence => SyncMode::Fence,
-            SyncMode::Exposure | SyncMode::Lock => SyncMode::Lock,
-        };
-        let kind = match is_filled {
-            true => AccessKind::Put,
-            false => AccessKind::Get,
-        };
-        let access = self.own_access("the buffer of an access", kind, (bytes, mode), location);
-        let (context, rank) = (self.comm.context(), self.comm.world_rank());
-        if let Some(log) = self.comm.process().call_log() {
-            log.accesses().begin_access(context, rank, access);
-        }
-        Ok(())
     }
 
     /// An access of this rank to the own part of the window.
@@ -361,8 +338,8 @@ impl Window {
         }
     }
 
-    /// Notes that the program has stored to these bytes of this rank's memory since the
-    /// previous call. A conflict with accesses of other ranks is an error of the next synchronisation.
+    /// Notes that the program has stored to these bytes of this rank's memory since the previous
+    /// call. A conflict with accesses of other ranks is an error of the next synchronisation.
     ///
     /// Use only with memory of [`OneSided::window_of`].
     #[track_caller]
@@ -489,6 +466,31 @@ impl Window {
             }))
         }
     }
+}
+
+/// Begins the access to a rank's own part of the window by the buffer of an access to `target`.
+fn log_buffer(
+    window: &Window,
+    (target, bytes): (usize, Range<u64>),
+    is_filled: bool,
+    location: SourceLocation,
+) -> Result<()> {
+    let mode = match window.epochs.borrow().mode(window.number, target)? {
+        SyncMode::Fence => SyncMode::Fence,
+        SyncMode::Exposure | SyncMode::Lock => SyncMode::Lock,
+    };
+    let kind = match is_filled {
+        true => AccessKind::Put,
+        false => AccessKind::Get,
+    };
+    let name = "the buffer of an access";
+    let access = window.own_access(name, kind, (bytes, mode), location);
+    let comm = &window.comm;
+    if let Some(log) = comm.process().call_log() {
+        log.accesses()
+            .begin_access(comm.context(), comm.world_rank(), access);
+    }
+    Ok(())
 }
 
 /// Checks a store of a rank to the rank's own memory.

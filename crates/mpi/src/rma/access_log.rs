@@ -30,7 +30,8 @@
 //! seen the store. Two accesses of one origin do not conflict if the first one reads or is a store.
 //!
 //! So a run shows conflicts in its own order of arrivals; a model checker explores all orders, and
-//! shows the conflicts of all orders. A program that orders its accesses has no conflict.
+//! shows the conflicts of all orders. A program that orders its accesses by synchronisation of the
+//! window has no conflict.
 //!
 //! *Not compared*: `MPI_REPLACE` with other operations; loads; stores with gets and
 //! read-modify-writes under a lock, and after a last fence with accesses under locks; ranks in
